@@ -1,0 +1,61 @@
+#include "base/alloc.h"
+
+#include "base/error.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *or_exit(void *block)
+{
+    if (block)
+        return block;
+    fputs("csprof: out of memory; try again with more memory or fewer inputs at once\n", stderr);
+    exit(CSP_EXIT_TEMPORARY);
+}
+
+void *csp_malloc(size_t size)
+{
+    return or_exit(malloc(size ? size : 1));
+}
+
+void *csp_calloc(size_t count, size_t size)
+{
+    return or_exit(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *csp_realloc_array(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return or_exit(NULL);
+    return or_exit(realloc(block, bytes ? bytes : 1));
+}
+
+char *csp_strdup(const char *text)
+{
+    return or_exit(strdup(text));
+}
+
+char *csp_strndup(const char *text, size_t length)
+{
+    return or_exit(strndup(text, length));
+}
+
+char *csp_vasprintf(const char *format, va_list args)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    return or_exit(text);
+}
+
+char *csp_asprintf(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = csp_vasprintf(format, args);
+    va_end(args);
+    return text;
+}

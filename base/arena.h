@@ -1,0 +1,19 @@
+/* Memory that is released all at once. Zero-initialise. */
+#ifndef CSP_BASE_ARENA_H
+#define CSP_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct csp_arena_block;
+
+struct csp_arena {
+    struct csp_arena_block *blocks; /* newest first */
+    size_t used, size;              /* of the newest block */
+};
+
+/* Uninitialised memory aligned to 8 bytes. */
+void *csp_arena_alloc(struct csp_arena *arena, size_t size)
+    __attribute__((malloc, returns_nonnull));
+void csp_arena_free(struct csp_arena *arena);
+
+#endif

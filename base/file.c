@@ -1,0 +1,156 @@
+#include "base/file.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int map_descriptor(struct csp_file *file, int fd, struct csp_diag *diag)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return csp_fail(diag, CSP_ERR_IO, "%s: %s", file->path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: is a directory, expected a file", file->path);
+    file->size = (size_t)status.st_size;
+    file->data = (const uint8_t *)"";
+    if (!file->size)
+        return 0;
+    void *mapping = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapping == MAP_FAILED)
+        return csp_fail(diag, CSP_ERR_IO, "%s: cannot map %zu bytes: %s", file->path, file->size,
+                        strerror(errno));
+    file->mapping = mapping;
+    file->data = mapping;
+    return 0;
+}
+
+/* Copies a pipe into an unnamed file, so that everything after sees a mapping. */
+static int spool(int fd)
+{
+    FILE *temporary = tmpfile();
+    if (!temporary)
+        return -1;
+    char block[65536];
+    ssize_t got;
+    while ((got = read(fd, block, sizeof block)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 || fwrite(block, 1, (size_t)got, temporary) != (size_t)got) {
+            fclose(temporary);
+            return -1;
+        }
+    }
+    int copy = fflush(temporary) == 0 ? dup(fileno(temporary)) : -1;
+    fclose(temporary);
+    return copy;
+}
+
+static int open_input(struct csp_file *file, const char *path, struct csp_diag *diag)
+{
+    if (strcmp(path, "-") != 0) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+            return fd;
+        return csp_fail(diag, errno == ENOENT || errno == ENOTDIR ? CSP_ERR_INPUT : CSP_ERR_IO,
+                        "%s: %s", file->path, strerror(errno));
+    }
+    struct stat status;
+    int fd = fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) ? dup(STDIN_FILENO)
+                                                                          : spool(STDIN_FILENO);
+    if (fd < 0)
+        return csp_fail(diag, CSP_ERR_IO, "cannot read standard input: %s", strerror(errno));
+    return fd;
+}
+
+int csp_file_map(struct csp_file *file, const char *path, struct csp_diag *diag)
+{
+    *file = (struct csp_file){0};
+    file->path = csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    int fd = open_input(file, path, diag);
+    int error = fd < 0 ? fd : map_descriptor(file, fd, diag);
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        csp_file_unmap(file);
+    return error;
+}
+
+void csp_file_unmap(struct csp_file *file)
+{
+    if (file->mapping)
+        munmap(file->mapping, file->size);
+    free(file->path);
+    *file = (struct csp_file){0};
+}
+
+int csp_output_open(struct csp_output *output, const char *path, struct csp_diag *diag)
+{
+    *output = (struct csp_output){0};
+    if (strcmp(path, "-") == 0) {
+        output->path = csp_strdup("standard output");
+        output->stream = stdout;
+        return 0;
+    }
+    output->path = csp_strdup(path);
+    output->temporary = csp_asprintf("%s.XXXXXX", path);
+    int fd = mkstemp(output->temporary);
+    if (fd < 0) {
+        int error =
+            csp_fail(diag, CSP_ERR_IO, "%s: cannot create a file there: %s", path, strerror(errno));
+        free(output->temporary);
+        output->temporary = NULL;
+        csp_output_abort(output);
+        return error;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    output->stream = fdopen(fd, "w+");
+    if (output->stream)
+        return 0;
+    close(fd);
+    csp_output_abort(output);
+    return csp_fail(diag, CSP_ERR_IO, "%s: %s", path, strerror(ENOMEM));
+}
+
+int csp_output_commit(struct csp_output *output, struct csp_diag *diag)
+{
+    errno = 0;
+    int failed = fflush(output->stream) != 0 || ferror(output->stream);
+    int reason = errno;
+    if (output->temporary) {
+        failed |= fclose(output->stream) != 0;
+        output->stream = NULL;
+        if (!failed && rename(output->temporary, output->path) < 0) {
+            failed = 1;
+            reason = errno;
+        }
+    }
+    int error = 0;
+    if (failed)
+        error = csp_fail(diag, CSP_ERR_IO, "%s: cannot write: %s", output->path,
+                         strerror(reason ? reason : EIO));
+    else {
+        free(output->temporary);
+        output->temporary = NULL;
+    }
+    csp_output_abort(output);
+    return error;
+}
+
+void csp_output_abort(struct csp_output *output)
+{
+    if (output->stream && output->stream != stdout)
+        fclose(output->stream);
+    if (output->temporary)
+        unlink(output->temporary);
+    free(output->temporary);
+    free(output->path);
+    *output = (struct csp_output){0};
+}

@@ -1,0 +1,39 @@
+/* Files: mapped for reading, replaced as a whole for writing. */
+#ifndef CSP_BASE_FILE_H
+#define CSP_BASE_FILE_H
+
+#include "base/diag.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A file mapped read-only. `data` is never null, not even for an empty file. */
+struct csp_file {
+    const uint8_t *data;
+    size_t size;
+    char *path; /* as given, for messages; "standard input" for "-" */
+    void *mapping;
+};
+
+/* Maps a file; "-" is standard input, spooled to an unnamed temporary file when it is a pipe.
+ * Errors: CSP_ERR_INPUT (missing, a directory), CSP_ERR_IO. */
+int csp_file_map(struct csp_file *file, const char *path, struct csp_diag *diag);
+void csp_file_unmap(struct csp_file *file);
+
+/* An output that appears under its name only when complete: it is written to a temporary file in
+ * the same directory and renamed by csp_output_commit. "-" is standard output, written directly. */
+struct csp_output {
+    FILE *stream;
+    char *path;
+    char *temporary; /* null for standard output */
+};
+
+/* Errors: CSP_ERR_IO. */
+int csp_output_open(struct csp_output *output, const char *path, struct csp_diag *diag);
+/* Completes the output, or reports why it could not be (disk full) and leaves nothing behind. */
+int csp_output_commit(struct csp_output *output, struct csp_diag *diag);
+/* Drops the output; harmless after a commit and on a zero-initialised struct. */
+void csp_output_abort(struct csp_output *output);
+
+#endif

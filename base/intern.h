@@ -1,0 +1,41 @@
+/* Distinct byte strings numbered from zero in the order they first appear.
+ *
+ * This is how csprof does work on distinct things once: intern a callchain, a window or a name, and
+ * index plain arrays by the number. Bytes are copied into the table and stay where they are until
+ * csp_intern_free. Not safe for concurrent use.
+ */
+#ifndef CSP_BASE_INTERN_H
+#define CSP_BASE_INTERN_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+#include <stdint.h>
+
+struct csp_intern_entry {
+    const void *data; /* aligned to 8 bytes, followed by a NUL byte that `size` does not count */
+    uint32_t size;
+    uint32_t hash;
+};
+
+struct csp_intern {
+    CSP_VEC(struct csp_intern_entry) entries;
+    uint32_t *slots; /* entry number + 1, 0 is free; a power of two of them */
+    uint32_t slot_count;
+    struct csp_arena arena;
+};
+
+#define CSP_INTERN_NONE UINT32_MAX
+
+/* The number of these bytes, new or old. */
+uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size);
+uint32_t csp_intern_string(struct csp_intern *table, const char *text);
+/* The number of these bytes, or CSP_INTERN_NONE. */
+uint32_t csp_intern_find(const struct csp_intern *table, const void *data, size_t size);
+static inline const char *csp_intern_text(const struct csp_intern *table, uint32_t id)
+{
+    return table->entries.data[id].data;
+}
+void csp_intern_free(struct csp_intern *table);
+
+#endif

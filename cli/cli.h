@@ -1,0 +1,42 @@
+/* What every subcommand gets, and the table they are in. One file cmd_<name>.c per subcommand:
+ * arguments, progress and exit codes, no logic. */
+#ifndef CSP_CLI_CLI_H
+#define CSP_CLI_CLI_H
+
+#include "base/diag.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct csp_cli {
+    struct csp_diag diag;
+    const char *command; /* "decode" */
+    bool json;           /* --json: one object on standard output and nothing else there */
+    bool quiet, verbose;
+    unsigned threads;            /* at least 1 */
+    struct csp_buf last_failure; /* becomes {"error": …} with --json */
+};
+
+/* Returns an exit code. argv[0] is the subcommand's name; common options are already taken out. */
+typedef int csp_command_fn(struct csp_cli *cli, int argc, char **argv);
+
+struct csp_command {
+    const char *name;
+    const char *summary; /* one line for `csprof help` */
+    const char *usage;   /* the whole of `csprof help NAME`, ending in a newline */
+    csp_command_fn *run;
+};
+
+extern const struct csp_command csp_command_collect;
+extern const struct csp_command csp_command_version;
+#ifndef CSPROF_RECORDER_ONLY
+extern const struct csp_command csp_command_decode;
+extern const struct csp_command csp_command_gen;
+#endif
+
+/* Reports a usage error that names the subcommand and points at its help; returns the exit code. */
+int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

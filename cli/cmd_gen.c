@@ -1,0 +1,14 @@
+#include "cli/cli.h"
+
+static int run(struct csp_cli *cli, int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return csp_cli_usage(cli, "not built yet");
+}
+
+const struct csp_command csp_command_gen = {
+    .name = "gen",
+    .summary = "",
+    .usage = "",
+    .run = run,
+};

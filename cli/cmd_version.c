@@ -1,0 +1,35 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+static int run(struct csp_cli *cli, int argc, char **argv)
+{
+    if (argc > 1)
+        return csp_cli_usage(cli, "unexpected argument '%s'", argv[1]);
+#ifdef CSPROF_RECORDER_ONLY
+    bool generator = false;
+#else
+    bool generator = true;
+#endif
+    if (!cli->json) {
+        printf("csprof %s%s\n", CSPROF_VERSION, generator ? "" : " (recorder only)");
+        return CSP_EXIT_DONE;
+    }
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "version", CSPROF_VERSION);
+    csp_json_bool(&json, "decode", generator);
+    csp_json_bool(&json, "gen", generator);
+    csp_json_end(&json);
+    fwrite(out.data, 1, out.len, stdout);
+    csp_buf_free(&out);
+    return CSP_EXIT_DONE;
+}
+
+const struct csp_command csp_command_version = {
+    .name = "version",
+    .summary = "the version and what was built in",
+    .usage = "usage: csprof version [--json]\n",
+    .run = run,
+};

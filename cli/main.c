@@ -1,0 +1,158 @@
+/* csprof: finds the subcommand, takes the options that all have, and turns diagnostics into text.
+ */
+#include "cli/cli.h"
+
+#include "base/alloc.h"
+#include "base/parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct csp_command *const commands[] = {
+    &csp_command_collect,
+#ifndef CSPROF_RECORDER_ONLY
+    &csp_command_decode,
+    &csp_command_gen,
+#endif
+    &csp_command_version,
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_message(void *user, enum csp_severity severity, const char *message)
+{
+    static const char *const labels[] = {"debug: ", "", "warning: ", "error: "};
+    struct csp_cli *cli = user;
+    if ((severity == CSP_DEBUG && !cli->verbose) || (severity == CSP_NOTE && cli->quiet))
+        return;
+    if (severity == CSP_FAILURE) {
+        cli->last_failure.len = 0;
+        csp_buf_add_string(&cli->last_failure, message);
+    }
+    fprintf(stderr, "csprof%s%s: %s%s\n", cli->command ? " " : "", cli->command ? cli->command : "",
+            labels[severity], message);
+}
+
+int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *message = csp_vasprintf(format, args);
+    va_end(args);
+    csp_fail(&cli->diag, CSP_ERR_USAGE, "%s (see `csprof help%s%s`)", message,
+             cli->command ? " " : "", cli->command ? cli->command : "");
+    free(message);
+    return CSP_EXIT_USAGE;
+}
+
+/* The command of this name or of an unambiguous prefix of it. */
+static const struct csp_command *find_command(const char *name)
+{
+    const struct csp_command *found = NULL;
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+        if (strncmp(commands[i]->name, name, strlen(name)) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = commands[i];
+    }
+    return found;
+}
+
+static int help(struct csp_cli *cli, const char *topic)
+{
+    if (topic) {
+        const struct csp_command *command = find_command(topic);
+        if (!command)
+            return csp_cli_usage(cli, "there is no command '%s'", topic);
+        fputs(command->usage, stdout);
+        return CSP_EXIT_DONE;
+    }
+    puts("csprof: context-sensitive profiles for Clang from trace units and branch buffers\n\n"
+         "usage: csprof <command> [options]\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    puts("  help       this text, or that of a command\n\n"
+         "All commands take --json, -q, -v and --threads N. `csprof collect -- ./app` and then\n"
+         "`csprof gen` make a profile for clang -fprofile-sample-use=csprof.prof.");
+    return CSP_EXIT_DONE;
+}
+
+/* Takes the common options out of argv (never past "--"); returns the new argc, or -1. */
+static int take_common_options(struct csp_cli *cli, int argc, char **argv)
+{
+    int kept = 1;
+    for (int i = 1; i < argc; i++) {
+        uint64_t threads;
+        if (!strcmp(argv[i], "--")) {
+            while (i < argc)
+                argv[kept++] = argv[i++];
+        } else if (!strcmp(argv[i], "--json")) {
+            cli->json = true;
+        } else if (!strcmp(argv[i], "-q")) {
+            cli->quiet = true;
+        } else if (!strcmp(argv[i], "-v")) {
+            cli->verbose = true;
+        } else if (!strcmp(argv[i], "--threads")) {
+            if (i + 1 == argc || !csp_parse_count(argv[i + 1], &threads) || threads < 1 ||
+                threads > 1024)
+                return csp_cli_usage(cli, "--threads takes a number from 1 to 1024"), -1;
+            cli->threads = (unsigned)threads;
+            i++;
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    argv[kept] = NULL;
+    return kept;
+}
+
+/* In JSON mode a failure is still one object on standard output. */
+static void print_json_failure(struct csp_cli *cli)
+{
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "error", cli->last_failure.data);
+    csp_json_end(&json);
+    fwrite(out.data, 1, out.len, stdout);
+    csp_buf_free(&out);
+}
+
+static int run(struct csp_cli *cli, int argc, char **argv)
+{
+    if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help"))
+        return help(cli, argc > 2 ? argv[2] : NULL);
+    const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
+    const struct csp_command *command = find_command(name);
+    if (!command)
+        return csp_cli_usage(cli, "there is no command '%s'", name);
+    cli->command = command->name;
+    argc = take_common_options(cli, argc - 1, argv + 1);
+    if (argc < 0)
+        return CSP_EXIT_USAGE;
+    for (int i = 2; i <= argc && strcmp(argv[i], "--") != 0; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return help(cli, command->name);
+    return command->run(cli, argc, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct csp_cli cli = {.threads = 1};
+    cli.diag.emit = print_message;
+    cli.diag.user = &cli;
+    int code = run(&cli, argc, argv);
+    if (cli.json && code != CSP_EXIT_DONE && cli.last_failure.len)
+        print_json_failure(&cli);
+    csp_buf_free(&cli.last_failure);
+    if (fflush(stdout) != 0 && code == CSP_EXIT_DONE) {
+        fprintf(stderr, "csprof: error: cannot write to standard output\n");
+        code = CSP_EXIT_TEMPORARY;
+    }
+    return code;
+}

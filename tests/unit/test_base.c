@@ -1,0 +1,188 @@
+/* The small tools that everything else is built from. */
+#include "unit.h"
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/parse.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void keep_message(void *user, enum csp_severity severity, const char *message)
+{
+    (void)severity;
+    snprintf(user, 256, "%s", message);
+}
+
+static void counts_take_si_and_iec_suffixes(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } rows[] = {
+        {"0", 0},           {"1500", 1500},
+        {"0x10", 16},       {"2k", 2000},
+        {"2K", 2000},       {"2Ki", 2048},
+        {"3MB", 3000000},   {"3MiB", 3 * 1048576},
+        {"1G", 1000000000}, {"1TiB", UINT64_C(1) << 40},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t value = 99;
+        assert_true(csp_parse_count(rows[i].text, &value));
+        assert_int_equal(value, rows[i].value);
+    }
+    static const char *const wrong[] = {"", "-1", " 1", "1x", "1kk", "1Kib", "99999999999G", "M"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint64_t value;
+        assert_false(csp_parse_count(wrong[i], &value));
+    }
+}
+
+static void leb128_reads_the_dwarf_examples(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = {0x02, 0x7f, 0x80, 0x01, 0xb9, 0x64,
+                                    0x7e, 0xff, 0x00, 0x80, 0x7f};
+    struct csp_cursor at = csp_cursor(bytes, sizeof bytes);
+    assert_int_equal(csp_cursor_uleb(&at), 2);
+    assert_int_equal(csp_cursor_uleb(&at), 127);
+    assert_int_equal(csp_cursor_uleb(&at), 128);
+    assert_int_equal(csp_cursor_uleb(&at), 12857);
+    assert_int_equal(csp_cursor_sleb(&at), -2);
+    assert_int_equal(csp_cursor_sleb(&at), 127);
+    assert_int_equal(csp_cursor_sleb(&at), -128);
+    assert_false(at.overrun);
+    csp_cursor_u8(&at);
+    assert_true(at.overrun);
+}
+
+static void a_leb128_without_end_is_an_overrun(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[12] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                      0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+    struct csp_cursor at = csp_cursor(bytes, sizeof bytes);
+    csp_cursor_uleb(&at);
+    assert_true(at.overrun);
+}
+
+static void equal_bytes_get_equal_numbers(void **state)
+{
+    (void)state;
+    struct csp_intern table = {0};
+    assert_int_equal(csp_intern_find(&table, "a", 1), CSP_INTERN_NONE);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(csp_intern(&table, &i, sizeof i), i);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(csp_intern_find(&table, &i, sizeof i), i);
+    assert_int_equal(csp_intern_string(&table, "name"), 10000);
+    assert_string_equal(csp_intern_text(&table, 10000), "name");
+    assert_int_equal(csp_intern(&table, NULL, 0), 10001);
+    csp_intern_free(&table);
+}
+
+static void a_map_finds_what_was_put_in(void **state)
+{
+    (void)state;
+    struct csp_map map = {0};
+    assert_null(csp_map_find(&map, 7));
+    for (uint64_t key = 0; key < 100000; key += 7)
+        *csp_map_at(&map, key << 12) += key;
+    uint64_t sum = 0;
+    size_t cursor = 0;
+    for (struct csp_map_entry *e; (e = csp_map_next(&map, &cursor));)
+        sum += e->key == e->value << 12;
+    assert_int_equal(sum, map.len);
+    assert_int_equal(*csp_map_find(&map, UINT64_C(700) << 12), 700);
+    assert_null(csp_map_find(&map, 1));
+    csp_map_free(&map);
+}
+
+static void json_nests_and_escapes(void **state)
+{
+    (void)state;
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "path", "a \"b\"\n");
+    csp_json_array(&json, "cpus");
+    csp_json_number(&json, NULL, 1);
+    csp_json_number(&json, NULL, 2);
+    csp_json_end(&json);
+    csp_json_array(&json, "none");
+    csp_json_end(&json);
+    csp_json_real(&json, "ratio", 0.5);
+    csp_json_end(&json);
+    assert_string_equal(out.data, "{\n  \"path\": \"a \\\"b\\\"\\u000a\",\n  \"cpus\": [\n    1,\n"
+                                  "    2\n  ],\n  \"none\": [],\n  \"ratio\": 0.5\n}\n");
+    csp_buf_free(&out);
+}
+
+static void an_output_appears_only_when_complete(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/csprof-test.XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    char path[64];
+    snprintf(path, sizeof path, "%s/out", directory);
+    struct csp_output output;
+    assert_int_equal(csp_output_open(&output, path, NULL), 0);
+    fputs("half", output.stream);
+    assert_int_not_equal(access(path, F_OK), 0);
+    csp_output_abort(&output);
+    assert_int_not_equal(access(path, F_OK), 0);
+
+    assert_int_equal(csp_output_open(&output, path, NULL), 0);
+    fputs("whole", output.stream);
+    assert_int_equal(csp_output_commit(&output, NULL), 0);
+    struct csp_file file;
+    assert_int_equal(csp_file_map(&file, path, NULL), 0);
+    assert_int_equal(file.size, 5);
+    assert_memory_equal(file.data, "whole", 5);
+    csp_file_unmap(&file);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+    (void)state;
+    char message[256] = "";
+    struct csp_diag diag = {.emit = keep_message, .user = message};
+    struct csp_output output = {.stream = fopen("/dev/full", "w"), .path = strdup("/dev/full")};
+    fputs("x", output.stream);
+    assert_int_equal(csp_output_commit(&output, &diag), -CSP_ERR_IO);
+    assert_non_null(strstr(message, "No space left"));
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    (void)state;
+    char message[256] = "";
+    struct csp_diag diag = {.emit = keep_message, .user = message};
+    struct csp_file file;
+    assert_int_equal(csp_file_map(&file, "/no/such/file", &diag), -CSP_ERR_INPUT);
+    assert_string_equal(message, "/no/such/file: No such file or directory");
+    assert_int_equal(csp_file_map(&file, "/tmp", &diag), -CSP_ERR_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_take_si_and_iec_suffixes),
+        cmocka_unit_test(leb128_reads_the_dwarf_examples),
+        cmocka_unit_test(a_leb128_without_end_is_an_overrun),
+        cmocka_unit_test(equal_bytes_get_equal_numbers),
+        cmocka_unit_test(a_map_finds_what_was_put_in),
+        cmocka_unit_test(json_nests_and_escapes),
+        cmocka_unit_test(an_output_appears_only_when_complete),
+        cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(a_missing_file_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
