@@ -13,7 +13,8 @@ if(NOT CSPROF_RECORDER_ONLY)
   target_link_libraries(opencsd INTERFACE ${OPENCSD_C})
   find_path(LLVM_INCLUDE llvm/ProfileData/SampleProf.h REQUIRED  # llvm-22-dev
     PATHS /usr/lib/llvm-${CSPROF_LLVM_MAJOR}/include)
-  find_library(LLVM_LIBRARY LLVM REQUIRED PATHS /usr/lib/llvm-${CSPROF_LLVM_MAJOR}/lib)
+  find_library(LLVM_LIBRARY NAMES LLVM-${CSPROF_LLVM_MAJOR} NAMES_PER_DIR REQUIRED
+    PATHS /usr/lib/llvm-${CSPROF_LLVM_MAJOR}/lib)
   add_library(llvm INTERFACE)
   target_include_directories(llvm SYSTEM INTERFACE ${LLVM_INCLUDE})
   target_link_libraries(llvm INTERFACE ${LLVM_LIBRARY})

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds csprof in every supported way and runs its tests. ./test.sh alone does all that CI does;
+# ./test.sh PRESET... only those presets (release clang asan tsan arm64 recorder).
+set -euo pipefail
+cd "$(dirname "$0")"
+presets=("$@")
+[ ${#presets[@]} -gt 0 ] || presets=(release clang asan arm64 recorder)
+
+purposes=(build demo test)
+case " ${presets[*]} " in *" arm64 "*) purposes+=(arm64) ;; esac
+cmake/install-packages.sh "${purposes[@]}"
+
+for preset in "${presets[@]}"; do
+    echo "== $preset"
+    cmake --preset "$preset" >/dev/null
+    cmake --build --preset "$preset" --parallel "$(nproc)"
+    case $preset in
+    recorder) build/recorder/csprof version ;;
+    clang) ;; # its warnings are what it is for; the code is the same
+    *) ctest --preset "$preset" --parallel "$(nproc)" ;;
+    esac
+done
