@@ -10,9 +10,12 @@
 #include <stdint.h>
 
 enum csp_element_type {
-    CSP_ELEMENT_RANGE,     /* instructions [a, b) ran; `kind`, `taken` tell of the last one */
-    CSP_ELEMENT_TRACE_ON,  /* trace begins, or begins again after a gap */
-    CSP_ELEMENT_SYNC,      /* an A-Sync and Trace Info: with TRACE_ON next, an enabling of the unit */
+    CSP_ELEMENT_RANGE,    /* instructions [a, b) ran; `kind`, `taken` tell of the last one */
+    CSP_ELEMENT_TRACE_ON, /* trace begins, or begins again after a gap; a: offset of its packet in
+                           * all bytes given to the engine (for formatted trace: of its frame) */
+    CSP_ELEMENT_SYNC, /* the TRACE_ON that comes next is an enabling of the trace unit: A-Sync and
+                       * Trace Info precede it with nothing between but context, timestamps,
+                       * cycle counts and events; a periodic A-Sync is not told */
     CSP_ELEMENT_EXCEPTION, /* `number` taken; preferred return address a (valid if has_address) */
     CSP_ELEMENT_EXCEPTION_RETURN,
     CSP_ELEMENT_CONTEXT,   /* context ID a, virtual context ID b, `el`, `secure` */
@@ -20,19 +23,19 @@ enum csp_element_type {
     CSP_ELEMENT_NO_CODE,   /* execution continued at a, of which the bytes are not known */
     CSP_ELEMENT_OVERFLOW,  /* the trace unit lost data */
     CSP_ELEMENT_DISCARD,   /* speculative trace was abandoned */
-    CSP_ELEMENT_BAD,       /* a malformed or reserved packet at byte a: decoding waits for a sync */
-    CSP_ELEMENT_OTHER,     /* understood, of no interest to ranges: Q, event, marker, ITE … */
+    CSP_ELEMENT_BAD,   /* a malformed or reserved packet at offset a: decoding waits for a sync */
+    CSP_ELEMENT_OTHER, /* understood, of no interest to ranges: Q, event, marker, ITE … */
 };
 
 struct csp_element {
-    uint8_t type;          /* enum csp_element_type */
-    uint8_t kind;          /* enum csp_branch_kind of a range's last instruction; UNKNOWN: none */
-    uint8_t taken;         /* range: the last instruction branched */
-    uint8_t last_size;     /* range: bytes of the last instruction */
-    uint8_t el;            /* context: exception level */
-    uint8_t secure;        /* context */
-    uint8_t has_address;   /* exception */
-    uint8_t source;        /* CoreSight trace ID, 0 for a raw stream */
+    uint8_t type;        /* enum csp_element_type */
+    uint8_t kind;        /* enum csp_branch_kind of a range's last instruction; UNKNOWN: none */
+    uint8_t taken;       /* range: the last instruction branched */
+    uint8_t last_size;   /* range: bytes of the last instruction */
+    uint8_t el;          /* context: exception level */
+    uint8_t secure;      /* context */
+    uint8_t has_address; /* exception */
+    uint8_t source; /* CoreSight trace ID, 0 for a raw stream: all of one source are in order */
     uint32_t instructions; /* range */
     uint32_t number;       /* exception type as in the packet (Arm ETM spec, table of exceptions) */
     uint64_t a, b;

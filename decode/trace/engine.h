@@ -16,8 +16,24 @@ struct csp_trace_config {
     uint32_t configr, traceidr, idr0, idr1, idr2, idr8, devarch;
 };
 
-/* The code that ran, by address. `fetch` returns how many bytes from `address` on are known (up to
- * what is contiguous in one mapping) and points *bytes at them; 0 when none are. Called often. */
+/* Which field of the trace's context tells the process. A kernel that runs at EL2 has it traced as
+ * the virtual context ID: TRCCONFIGR.VMID and .VMIDOPT; else it is in CONTEXTIDR: TRCCONFIGR.CID.
+ */
+enum csp_context_field { CSP_CONTEXT_NONE, CSP_CONTEXT_ID, CSP_CONTEXT_VMID };
+
+static inline enum csp_context_field
+csp_trace_config_context_field(const struct csp_trace_config *config)
+{
+    const uint32_t cid = 1u << 6, vmid = 1u << 7, vmidopt = 1u << 15;
+    if ((config->configr & (vmid | vmidopt)) == (vmid | vmidopt))
+        return CSP_CONTEXT_VMID;
+    return config->configr & cid ? CSP_CONTEXT_ID : CSP_CONTEXT_NONE;
+}
+
+/* The code that ran, by address. `context_id` is what csp_trace_config_context_field selects, 0
+ * when nothing does; `source` as in struct csp_element. `fetch` returns how many bytes from
+ * `address` on are known (up to what is contiguous in one mapping) and points *bytes at them; 0
+ * when none are. Called often. */
 struct csp_code_memory {
     size_t (*fetch)(void *user, uint8_t source, uint64_t context_id, uint64_t address,
                     const uint8_t **bytes);
@@ -27,24 +43,54 @@ struct csp_code_memory {
 struct csp_engine_stats {
     uint64_t bytes;       /* trace bytes given, framing included */
     uint64_t bad_packets; /* malformed or reserved */
-    uint64_t lost_bytes;  /* skipped until the next synchronisation */
+    uint64_t lost_bytes;  /* skipped until the next synchronisation, or of an unknown trace ID */
 };
 
-struct csp_engine;
+/* Every engine begins with this; the functions below do nothing but call through it. */
+struct csp_engine {
+    const struct csp_engine_ops *ops;
+};
+
+struct csp_engine_ops {
+    int (*feed)(struct csp_engine *engine, const uint8_t *data, size_t size);
+    int (*flush)(struct csp_engine *engine);
+    struct csp_engine_stats (*stats)(const struct csp_engine *engine);
+    void (*destroy)(struct csp_engine *engine);
+};
 
 /* Makes an engine for `config_count` trace units sharing one buffer: formatted in CoreSight frames
- * (then each has a trace ID), or raw (exactly one). Errors: CSP_ERR_UNSUPPORTED. */
-int csp_engine_create_opencsd(struct csp_engine **engine, const struct csp_trace_config *configs,
-                              size_t config_count, bool formatted,
-                              const struct csp_code_memory *code, csp_element_fn *sink, void *user,
-                              struct csp_diag *diag);
+ * (then each has a trace ID), or raw (exactly one). `code` must live as long as the engine. The
+ * sink is called from within feed and flush only. Errors: CSP_ERR_UNSUPPORTED. */
+typedef int csp_engine_create_fn(struct csp_engine **engine, const struct csp_trace_config *configs,
+                                 size_t config_count, bool formatted,
+                                 const struct csp_code_memory *code, csp_element_fn *sink,
+                                 void *user, struct csp_diag *diag);
+csp_engine_create_fn csp_engine_create_opencsd;
+
 /* Decodes the next `size` bytes. Malformed trace is no error: it is counted, told to the sink as
- * CSP_ELEMENT_BAD, and decoding resumes at the next synchronisation. */
-int csp_engine_feed(struct csp_engine *engine, const uint8_t *data, size_t size);
+ * CSP_ELEMENT_BAD, and decoding resumes at the next synchronisation. Returns what the sink returned
+ * if that was negative. */
+static inline int csp_engine_feed(struct csp_engine *engine, const uint8_t *data, size_t size)
+{
+    return engine->ops->feed(engine, data, size);
+}
+
 /* Ends the stream: delivers what is held back and forgets all state, so that the next feed starts
  * afresh (perf resets at each AUX fragment). */
-int csp_engine_flush(struct csp_engine *engine);
-struct csp_engine_stats csp_engine_stats(const struct csp_engine *engine);
-void csp_engine_destroy(struct csp_engine *engine);
+static inline int csp_engine_flush(struct csp_engine *engine)
+{
+    return engine->ops->flush(engine);
+}
+
+static inline struct csp_engine_stats csp_engine_stats(const struct csp_engine *engine)
+{
+    return engine->ops->stats(engine);
+}
+
+static inline void csp_engine_destroy(struct csp_engine *engine)
+{
+    if (engine)
+        engine->ops->destroy(engine);
+}
 
 #endif
