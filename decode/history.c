@@ -1,0 +1,47 @@
+#include "decode/history.h"
+
+bool csp_run_joins(const struct csp_run *run, const struct csp_run *next)
+{
+    return run->how == CSP_RUN_EXCEPTION && run->return_address == next->start &&
+           run->context_id == next->context_id && run->el == next->el;
+}
+
+static void add_run(const struct csp_windows *list, const struct csp_run *run, uint32_t limit,
+                    struct csp_history *history)
+{
+    const struct csp_branch *branches = list->branches.data + run->branch_first;
+    for (uint32_t i = run->branch_len; i-- > 0;) {
+        if (limit && history->branches.len == limit)
+            return;
+        csp_vec_push(&history->branches, branches[i]);
+    }
+}
+
+void csp_history_of_window(const struct csp_windows *list, const struct csp_window *window,
+                           uint32_t limit, struct csp_history *history)
+{
+    history->branches.len = 0;
+    history->start = history->end = 0;
+    history->runs = 0;
+    if (!window->run_len)
+        return;
+    const struct csp_run *first = list->runs.data + window->run_first;
+    const struct csp_run *run = first + window->run_len - 1;
+    history->end = run->end;
+    for (;; run--) {
+        add_run(list, run, limit, history);
+        history->start = run->start;
+        history->runs++;
+        if (limit && history->branches.len == limit) {
+            history->start = 0;
+            return;
+        }
+        if (run == first || !csp_run_joins(run - 1, run))
+            return;
+    }
+}
+
+void csp_history_free(struct csp_history *history)
+{
+    csp_vec_free(&history->branches);
+}

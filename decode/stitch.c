@@ -1,0 +1,315 @@
+#include "decode/stitch.h"
+
+#include "base/alloc.h"
+#include "decode/stitch_align.h"
+
+#include <stdlib.h>
+
+/* Evidence, in units of csp_align's score. An agreeing PC is worth more than everything else
+ * together, because it is the only evidence that a shifted sequence does not repeat by itself. */
+enum {
+    SCORE_NO_PC = 1,
+    SCORE_PC = 8,
+    SCORE_START = 3,
+    SCORE_TIME = 3,
+    /* Without time, a pair is exact only if both its ends agree, and the second-best explanation
+     * does without this many pairs. The end alone is not enough: a lost window beside a lost sample
+     * that was taken at the same place leaves no other trace of either. */
+    EXACT_MARGIN = 6 * SCORE_PC,
+};
+
+/* A window's closing pause lies in [early, late]; `end` is the best known time of its end. */
+struct bounds {
+    uint64_t early, late, end;
+};
+
+/* How long after a window's end its sample is written, learnt from unmistakable pairs. */
+struct lag {
+    bool known;
+    int64_t low, high;
+};
+
+struct state {
+    const struct csp_stitch_stream *stream;
+    struct bounds *bounds;
+    const struct csp_stitch_resume *
+        *opened_by; /* per pause: the last resume since the one before */
+    bool use_trace_time;
+    struct lag lag;
+};
+
+static bool context_agrees(const struct csp_stitch_window *window,
+                           const struct csp_stitch_pause *pause)
+{
+    return !window->context || !pause->context || window->context == pause->context;
+}
+
+static bool pc_agrees(const struct csp_stitch_window *window, const struct csp_stitch_pause *pause)
+{
+    return window->end_pc && pause->pc && window->end_pc == pause->pc;
+}
+
+static bool pc_contradicts(const struct csp_stitch_window *window,
+                           const struct csp_stitch_pause *pause)
+{
+    return window->end_pc && pause->pc && window->end_pc != pause->pc;
+}
+
+static bool start_agrees(const struct state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    uint64_t start = state->stream->windows[window].start_pc;
+    return resume && resume->pc && resume->pc == start;
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t end_of(const struct state *state, const struct csp_stitch_window *window)
+{
+    if (state->use_trace_time && window->last_time)
+        return window->last_time;
+    return state->stream->drained ? window->record_time : 0;
+}
+
+/* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
+static void find_bounds(struct state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint64_t tolerance = stream->tolerance, early = 0, late = UINT64_MAX;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        uint64_t end = end_of(state, window);
+        early = max_u64(early, max_u64(window->not_before, end > tolerance ? end - tolerance : 0));
+        state->bounds[i] = (struct bounds){.early = early, .end = end};
+    }
+    for (uint32_t i = stream->window_len; i-- > 0;) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        state->bounds[i].late = late;
+        if (state->use_trace_time && window->first_time && window->first_time + tolerance < late)
+            late = window->first_time + tolerance;
+        if (stream->drained && window->not_before && window->record_time &&
+            window->record_time < late)
+            late = window->record_time;
+    }
+}
+
+static void find_openers(struct state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t next = 0;
+    for (uint32_t j = 0; j < stream->pause_len; j++) {
+        const struct csp_stitch_resume *last = NULL;
+        while (next < stream->resume_len && stream->resumes[next].time <= stream->pauses[j].time)
+            last = &stream->resumes[next++];
+        state->opened_by[j] = last;
+    }
+}
+
+static bool within(const struct bounds *bounds, uint64_t time)
+{
+    return time >= bounds->early && time <= bounds->late;
+}
+
+static bool lag_fits(const struct state *state, uint32_t window, uint32_t pause)
+{
+    if (!state->lag.known || !state->bounds[window].end)
+        return true;
+    int64_t lag = (int64_t)(state->stream->pauses[pause].time - state->bounds[window].end);
+    return lag >= state->lag.low && lag <= state->lag.high;
+}
+
+static uint32_t score(const void *user, uint32_t window, uint32_t pause)
+{
+    const struct state *state = user;
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    if (pc_contradicts(w, p) || !context_agrees(w, p) || !within(&state->bounds[window], p->time) ||
+        !lag_fits(state, window, pause))
+        return 0;
+    uint32_t evidence = pc_agrees(w, p) ? SCORE_PC : SCORE_NO_PC;
+    if (start_agrees(state, window, pause))
+        evidence += SCORE_START;
+    if (state->bounds[window].end)
+        evidence += SCORE_TIME;
+    return evidence;
+}
+
+/* The windows [*first, *last) whose bounds hold the pause's time; both only ever move forward. */
+static void candidates(const struct state *state, uint32_t pause, uint32_t *first, uint32_t *last)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint64_t time = stream->pauses[pause].time;
+    while (*first < stream->window_len && state->bounds[*first].late < time)
+        ++*first;
+    if (*last < *first)
+        *last = *first;
+    while (*last < stream->window_len && state->bounds[*last].early <= time)
+        ++*last;
+}
+
+static int compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Learns the lag from the pauses that have one candidate in time, whose PC agrees, and that come
+ * first after its end. False when the PCs mostly contradict the times. */
+static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    int64_t *lags = csp_malloc(stream->pause_len * sizeof *lags);
+    size_t agree = 0, contradict = 0;
+    uint32_t first = 0, last = 0, previous = CSP_STITCH_NONE;
+    for (uint32_t j = 0; j < stream->pause_len; j++) {
+        candidates(state, j, &first, &last);
+        if (last - first != 1 || first == previous || !state->bounds[first].end)
+            continue;
+        previous = first;
+        const struct csp_stitch_pause *pause = &stream->pauses[j];
+        if (pc_agrees(&stream->windows[first], pause))
+            lags[agree++] = (int64_t)(pause->time - state->bounds[first].end);
+        else if (pc_contradicts(&stream->windows[first], pause))
+            contradict++;
+    }
+    bool believed = agree > contradict || agree + contradict < 8;
+    if (agree >= 8 && believed) {
+        qsort(lags, agree, sizeof *lags, compare_i64);
+        int64_t median = lags[agree / 2];
+        /* The upper side is measured by the lower one: where samples were lost, a window's first
+         * pause is a later one, and such pairs must not widen what is believed. */
+        int64_t spread = median - lags[agree / 20] + (int64_t)stream->tolerance;
+        state->lag = (struct lag){true, lags[0] - spread, median + 8 * spread};
+        *clock = (struct csp_stitch_clock){agree, lags[0], median, lags[agree - 1], false};
+    }
+    free(lags);
+    return believed;
+}
+
+static enum csp_unstitched why_not(const struct state *state, uint32_t pause, uint32_t first,
+                                   uint32_t last)
+{
+    enum csp_unstitched reason = CSP_UNSTITCHED_NO_WINDOW;
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    for (uint32_t i = first; i < last; i++) {
+        const struct csp_stitch_window *w = &state->stream->windows[i];
+        if (!within(&state->bounds[i], p->time) || !lag_fits(state, i, pause))
+            continue;
+        if (!context_agrees(w, p))
+            reason = CSP_UNSTITCHED_CONTEXT;
+        else if (pc_contradicts(w, p))
+            return CSP_UNSTITCHED_PC;
+    }
+    return reason;
+}
+
+static void judge(const struct state *state, uint32_t pause, const struct csp_align_pair *aligned,
+                  struct csp_stitch_pair *pair)
+{
+    uint32_t window = aligned->row;
+    bool timed = state->bounds[window].end != 0;
+    bool pc = pc_agrees(&state->stream->windows[window], &state->stream->pauses[pause]);
+    if (!aligned->margin) {
+        pair->verdict = CSP_VERDICT_AMBIGUOUS;
+        pair->reason = CSP_UNSTITCHED_AMBIGUOUS;
+        return;
+    }
+    pair->window = window;
+    pair->reason = CSP_UNSTITCHED_NOT;
+    pair->start_agrees = start_agrees(state, window, pause);
+    if (pc && (timed || (pair->start_agrees && aligned->margin >= EXACT_MARGIN)))
+        pair->verdict = CSP_VERDICT_EXACT;
+    else
+        pair->verdict = timed ? CSP_VERDICT_TIME : CSP_VERDICT_ORDER;
+}
+
+/* A group: pauses [pause_first, pause_last) whose candidates overlap each other and no others. */
+struct group {
+    uint32_t window_first, window_last, pause_first, pause_last;
+};
+
+static void stitch_group(const struct state *state, const struct group *group,
+                         struct csp_stitch_pair *pairs)
+{
+    uint32_t count = group->pause_last - group->pause_first;
+    struct csp_align_pair *aligned = csp_malloc(count * sizeof *aligned);
+    csp_align(group->window_first, group->window_last, group->pause_first, group->pause_last, score,
+              state, aligned);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t j = group->pause_first + k;
+        if (aligned[k].row != UINT32_MAX)
+            judge(state, j, &aligned[k], &pairs[j]);
+        else
+            pairs[j].reason = (uint8_t)why_not(state, j, group->window_first, group->window_last);
+    }
+    free(aligned);
+}
+
+static void stitch_groups(const struct state *state, struct csp_stitch_pair *pairs)
+{
+    struct group group = {0};
+    uint32_t first = 0, last = 0;
+    for (uint32_t j = 0; j < state->stream->pause_len; j++) {
+        candidates(state, j, &first, &last);
+        if (group.pause_last > group.pause_first && first >= group.window_last) {
+            stitch_group(state, &group, pairs);
+            group.pause_first = j;
+        }
+        if (group.pause_first == j)
+            group.window_first = first;
+        group.window_last = last;
+        group.pause_last = j + 1;
+    }
+    if (group.pause_last > group.pause_first)
+        stitch_group(state, &group, pairs);
+}
+
+void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
+                struct csp_stitch_clock *clock)
+{
+    for (uint32_t j = 0; j < stream->pause_len; j++)
+        pairs[j] =
+            (struct csp_stitch_pair){.window = CSP_STITCH_NONE, .reason = CSP_UNSTITCHED_NO_WINDOW};
+    *clock = (struct csp_stitch_clock){0};
+    struct state state = {.stream = stream, .use_trace_time = true};
+    state.bounds = csp_malloc(stream->window_len * sizeof *state.bounds);
+    state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
+    find_openers(&state);
+    find_bounds(&state);
+    if (!learn_lag(&state, clock)) {
+        state.use_trace_time = false;
+        find_bounds(&state);
+        if (!learn_lag(&state, clock)) /* the records' times contradict the PCs as well */
+            for (uint32_t i = 0; i < stream->window_len; i++)
+                state.bounds[i] = (struct bounds){0, UINT64_MAX, 0};
+        clock->time_rejected = true;
+    }
+    stitch_groups(&state, pairs);
+    free(state.bounds);
+    free(state.opened_by);
+}
+
+const char *csp_unstitched_name(enum csp_unstitched reason)
+{
+    static const char *const names[CSP_UNSTITCHED_COUNT] = {
+        [CSP_UNSTITCHED_NOT] = "stitched",
+        [CSP_UNSTITCHED_NO_WINDOW] = "no window",
+        [CSP_UNSTITCHED_PC] = "window ended elsewhere",
+        [CSP_UNSTITCHED_CONTEXT] = "window of another thread",
+        [CSP_UNSTITCHED_AMBIGUOUS] = "several windows fit",
+    };
+    return names[reason];
+}
+
+const char *csp_verdict_name(enum csp_verdict verdict)
+{
+    static const char *const names[CSP_VERDICT_COUNT] = {
+        [CSP_VERDICT_NONE] = "none",           [CSP_VERDICT_EXACT] = "exact",
+        [CSP_VERDICT_TIME] = "time",           [CSP_VERDICT_ORDER] = "order",
+        [CSP_VERDICT_AMBIGUOUS] = "ambiguous", [CSP_VERDICT_NATIVE] = "native",
+    };
+    return names[verdict];
+}

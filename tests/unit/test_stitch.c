@@ -1,0 +1,257 @@
+/* Which window belongs to which pause sample: each case is a small stream and the pairs expected.
+ */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "decode/stitch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX = 16, NONE = -1 };
+
+#define W(start, end, t0, t1)                                                                      \
+    {.start_pc = (start), .end_pc = (end), .first_time = (t0), .last_time = (t1)}
+#define P(when, where) {.time = (when), .pc = (where)}
+
+struct stream_case {
+    struct csp_stitch_window windows[MAX];
+    struct csp_stitch_pause pauses[MAX];
+    struct csp_stitch_resume resumes[MAX];
+    uint32_t window_len, pause_len, resume_len;
+    bool drained;
+    struct {
+        int window;
+        enum csp_verdict verdict;
+        enum csp_unstitched reason;
+    } expected[MAX];
+};
+
+static void check(const struct stream_case *c)
+{
+    struct csp_stitch_stream stream = {
+        .windows = c->windows,
+        .window_len = c->window_len,
+        .pauses = c->pauses,
+        .pause_len = c->pause_len,
+        .resumes = c->resumes,
+        .resume_len = c->resume_len,
+        .drained = c->drained,
+        .tolerance = 1,
+    };
+    struct csp_stitch_pair pairs[MAX];
+    struct csp_stitch_clock clock;
+    csp_stitch(&stream, pairs, &clock);
+    for (uint32_t j = 0; j < c->pause_len; j++) {
+        assert_int_equal(pairs[j].verdict, c->expected[j].verdict);
+        assert_int_equal(pairs[j].reason, c->expected[j].reason);
+        assert_int_equal((int)pairs[j].window, c->expected[j].window);
+    }
+}
+
+static void time_and_pc_together_are_exact(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xb0, 200, 210), W(0x30, 0xa0, 300, 310)},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(212, 0xb0), P(312, 0xa0)},
+        .pause_len = 3,
+        .expected = {{0, CSP_VERDICT_EXACT}, {1, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+    };
+    check(&c);
+}
+
+static void a_lost_sample_leaves_its_window_alone(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xa0, 200, 210), W(0x30, 0xa0, 300, 310)},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(312, 0xa0)},
+        .pause_len = 2,
+        .expected = {{0, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+    };
+    check(&c);
+}
+
+static void a_lost_window_leaves_its_sample_alone(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x30, 0xa0, 300, 310)},
+        .window_len = 2,
+        .pauses = {P(112, 0xa0), P(212, 0xb0), P(312, 0xa0)},
+        .pause_len = 3,
+        .expected = {{0, CSP_VERDICT_EXACT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
+                     {1, CSP_VERDICT_EXACT}},
+    };
+    check(&c);
+}
+
+static void a_window_that_ended_elsewhere_is_not_used(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110)},
+        .window_len = 1,
+        .pauses = {P(112, 0xb0)},
+        .pause_len = 1,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC}},
+    };
+    check(&c);
+}
+
+static void a_window_of_another_thread_is_not_used(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.end_pc = 0xa0, .context = 7, .first_time = 100, .last_time = 110}},
+        .window_len = 1,
+        .pauses = {{.time = 112, .pc = 0xa0, .context = 8}},
+        .pause_len = 1,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CONTEXT}},
+    };
+    check(&c);
+}
+
+static void without_a_pc_time_alone_is_said_to_be_so(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0, 100, 110), W(0x20, 0xb0, 200, 210)},
+        .window_len = 2,
+        .pauses = {P(112, 0xa0), P(212, 0)},
+        .pause_len = 2,
+        .expected = {{0, CSP_VERDICT_TIME}, {1, CSP_VERDICT_TIME}},
+    };
+    check(&c);
+}
+
+static void a_pause_while_tracing_is_off_has_no_window(void **state)
+{
+    (void)state;
+    /* Free-running: pauses come more often than resumes; only the first after a window's end is its
+     * own. */
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xb0, 400, 410)},
+        .window_len = 2,
+        .pauses = {P(50, 0xa0), P(112, 0xa0), P(212, 0xc0), P(412, 0xb0), P(512, 0xd0)},
+        .pause_len = 5,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
+                     {0, CSP_VERDICT_EXACT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
+                     {1, CSP_VERDICT_EXACT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC}},
+    };
+    check(&c);
+}
+
+static void two_pauses_that_fit_one_window_equally_are_ambiguous(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110)},
+        .window_len = 1,
+        .pauses = {P(112, 0xa0), P(212, 0xa0)},
+        .pause_len = 2,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
+                     {NONE, CSP_VERDICT_AMBIGUOUS, CSP_UNSTITCHED_AMBIGUOUS}},
+    };
+    check(&c);
+}
+
+static void a_drained_sink_gives_time_by_its_records(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.end_pc = 0xa0, .record_time = 111},
+                    {.end_pc = 0xa0, .record_time = 211, .not_before = 111},
+                    {.end_pc = 0xa0, .record_time = 411, .not_before = 211}},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(212, 0xa0), P(412, 0xa0)},
+        .pause_len = 3,
+        .drained = true,
+        .expected = {{0, CSP_VERDICT_EXACT}, {1, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+    };
+    check(&c);
+}
+
+/* Without any time, a sequence of telling PCs is put back in order, whatever was lost. */
+static void telling_pcs_restore_the_order_without_time(void **state)
+{
+    (void)state;
+    enum { N = 10000 };
+    struct csp_stitch_window *windows = csp_calloc(N, sizeof *windows);
+    struct csp_stitch_pause *pauses = csp_calloc(N, sizeof *pauses);
+    struct csp_stitch_pair *pairs = csp_calloc(N, sizeof *pairs);
+    uint64_t *truth = csp_calloc(N, sizeof *truth);
+    uint32_t window_len = 0, pause_len = 0;
+    uint32_t random = 1;
+    for (uint32_t k = 0; k < N; k++) {
+        random = random * 1664525 + 1013904223;
+        uint64_t pc = 0x1000 + 4 * (random >> 24);
+        if (k % 17 != 3) {
+            windows[window_len] = (struct csp_stitch_window){.end_pc = pc, .start_pc = k};
+            window_len++;
+        }
+        if (k % 23 != 5) {
+            pauses[pause_len] = (struct csp_stitch_pause){.time = k + 1, .pc = pc};
+            truth[pause_len++] = k;
+        }
+    }
+    struct csp_stitch_stream stream = {
+        .windows = windows, .window_len = window_len, .pauses = pauses, .pause_len = pause_len};
+    struct csp_stitch_clock clock;
+    csp_stitch(&stream, pairs, &clock);
+    uint32_t right = 0, wrong = 0, exact = 0;
+    for (uint32_t j = 0; j < pause_len; j++) {
+        if (pairs[j].window == CSP_STITCH_NONE)
+            continue;
+        bool same = windows[pairs[j].window].start_pc == truth[j];
+        right += same;
+        wrong += !same;
+        exact += pairs[j].verdict == CSP_VERDICT_EXACT;
+    }
+    assert_true(right > 0.99 * N * 16 / 17 * 22 / 23);
+    assert_true(wrong < N / 1000); /* a lost window beside a lost sample of the same PC */
+    assert_int_equal(exact, 0);
+    free(windows);
+    free(pauses);
+    free(pairs);
+    free(truth);
+}
+
+/* Where every window ends at the same place, and nothing else tells, order alone may be right, but
+ * is never called exact. */
+static void a_hot_loop_without_time_is_never_exact(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0, 0xa0, 0, 0), W(0, 0xa0, 0, 0), W(0, 0xa0, 0, 0)},
+        .window_len = 3,
+        .pauses = {P(10, 0xa0), P(20, 0xa0), P(30, 0xa0)},
+        .pause_len = 3,
+        .expected = {{0, CSP_VERDICT_ORDER}, {1, CSP_VERDICT_ORDER}, {2, CSP_VERDICT_ORDER}},
+    };
+    check(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_and_pc_together_are_exact),
+        cmocka_unit_test(a_lost_sample_leaves_its_window_alone),
+        cmocka_unit_test(a_lost_window_leaves_its_sample_alone),
+        cmocka_unit_test(a_window_that_ended_elsewhere_is_not_used),
+        cmocka_unit_test(a_window_of_another_thread_is_not_used),
+        cmocka_unit_test(without_a_pc_time_alone_is_said_to_be_so),
+        cmocka_unit_test(a_pause_while_tracing_is_off_has_no_window),
+        cmocka_unit_test(two_pauses_that_fit_one_window_equally_are_ambiguous),
+        cmocka_unit_test(a_drained_sink_gives_time_by_its_records),
+        cmocka_unit_test(telling_pcs_restore_the_order_without_time),
+        cmocka_unit_test(a_hot_loop_without_time_is_never_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
