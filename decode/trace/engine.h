@@ -4,6 +4,7 @@
 #define CSP_DECODE_TRACE_ENGINE_H
 
 #include "base/diag.h"
+#include "decode/code/block_table.h"
 #include "decode/trace/element.h"
 
 enum csp_protocol { CSP_PROTOCOL_ETMV4, CSP_PROTOCOL_ETE };
@@ -30,13 +31,24 @@ csp_trace_config_context_field(const struct csp_trace_config *config)
     return config->configr & cid ? CSP_CONTEXT_ID : CSP_CONTEXT_NONE;
 }
 
+/* A mapping of code. `blocks` are those of the file or memory dump that it maps a part of, shared
+ * by all its mappings; `base` is the address at which that code would begin, a multiple of 4. */
+struct csp_code_region {
+    uint64_t start, end;
+    uint64_t base;
+    struct csp_block_cache *blocks; /* decode/code/block_table.h */
+};
+
 /* The code that ran, by address. `context_id` is what csp_trace_config_context_field selects, 0
  * when nothing does; `source` as in struct csp_element. `fetch` returns how many bytes from
  * `address` on are known (up to what is contiguous in one mapping) and points *bytes at them; 0
- * when none are. Called often. */
+ * when none are. Called often. `find` tells the mapping that holds `address`; false when none does.
+ * What they say may change between calls of feed and flush, never during one. */
 struct csp_code_memory {
     size_t (*fetch)(void *user, uint8_t source, uint64_t context_id, uint64_t address,
                     const uint8_t **bytes);
+    bool (*find)(void *user, uint8_t source, uint64_t context_id, uint64_t address,
+                 struct csp_code_region *region);
     void *user;
 };
 
@@ -65,7 +77,7 @@ typedef int csp_engine_create_fn(struct csp_engine **engine, const struct csp_tr
                                  size_t config_count, bool formatted,
                                  const struct csp_code_memory *code, csp_element_fn *sink,
                                  void *user, struct csp_diag *diag);
-csp_engine_create_fn csp_engine_create_opencsd;
+csp_engine_create_fn csp_engine_create_opencsd, csp_engine_create_native;
 
 /* Decodes the next `size` bytes. Malformed trace is no error: it is counted, told to the sink as
  * CSP_ELEMENT_BAD, and decoding resumes at the next synchronisation. Returns what the sink returned

@@ -1,0 +1,160 @@
+#include "decode/code/block_table.h"
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "decode/code/aarch64.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Two threads may make the same block at once, and one of the numbers is then wasted. */
+enum { SPARE_BLOCKS = 1024, VARIANTS = CSP_ISA_COUNT * 2 };
+
+struct csp_block_cache {
+    const uint8_t *code;
+    size_t size;
+    pthread_mutex_t lock; /* taken to make a table, never to read one */
+    struct csp_block_table *tables[VARIANTS];
+};
+
+static struct csp_aarch64 classify(const struct csp_block_table *table, uint32_t word)
+{
+    return csp_aarch64_classify(csp_load32(table->code + 4 * (size_t)word));
+}
+
+static struct csp_block scan(const struct csp_block_table *table, uint32_t start)
+{
+    struct csp_block block = {.start = start};
+    uint32_t word = start;
+    uint32_t limit =
+        table->words - start < CSP_BLOCK_COUNT_MAX ? table->words : start + CSP_BLOCK_COUNT_MAX;
+    while (word < limit) {
+        struct csp_aarch64 last = classify(table, word++);
+        if (!csp_aarch64_is_waypoint(last, table->waits))
+            continue;
+        bool branches = last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT;
+        block.shape = (word - start) | (uint32_t)branches << 20 | (uint32_t)last.kind << 24;
+        if (last.type == CSP_AARCH64_BRANCH_INDIRECT)
+            block.next[1] = CSP_BLOCK_INDIRECT;
+        return block;
+    }
+    block.shape = (word - start) | 1u << 21;
+    block.next[0] = block.next[1] = CSP_BLOCK_OUTSIDE;
+    return block;
+}
+
+uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
+{
+    struct csp_block block = scan(table, word);
+    uint32_t number = __atomic_fetch_add(&table->used, 1, __ATOMIC_RELAXED);
+    while (number >= table->capacity) { /* all numbers are given out: ours is being published */
+        __atomic_store_n(&table->used, table->capacity, __ATOMIC_RELAXED);
+        uint32_t published = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
+        if (published != CSP_BLOCK_UNKNOWN)
+            return published;
+    }
+    table->blocks[number] = block;
+    uint32_t expected = CSP_BLOCK_UNKNOWN;
+    if (__atomic_compare_exchange_n(&table->slots[word], &expected, number, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_ACQUIRE))
+        return number;
+    return expected;
+}
+
+int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number)
+{
+    const struct csp_block *block = &table->blocks[number];
+    uint32_t last = block->start + csp_block_count(block->shape) - 1;
+    return (int64_t)last + classify(table, last).offset / 4;
+}
+
+uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, unsigned taken)
+{
+    struct csp_block *block = &table->blocks[number];
+    int64_t word = (int64_t)block->start + csp_block_count(block->shape);
+    if (taken && csp_block_branches(block->shape))
+        word = csp_block_table_target(table, number);
+    uint32_t next = CSP_BLOCK_OUTSIDE;
+    if (word >= 0 && word < table->words) {
+        next = csp_block_table_at(table, (uint32_t)word);
+        if (csp_block_runs_out(table->blocks[next].shape))
+            next = CSP_BLOCK_OUTSIDE;
+    }
+    __atomic_store_n(&block->next[taken], next, __ATOMIC_RELEASE);
+    return next;
+}
+
+static void *reserve(size_t size)
+{
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (block == MAP_FAILED) {
+        fprintf(stderr, "csprof: no address space for a block table of %zu bytes\n", size);
+        exit(CSP_EXIT_TEMPORARY);
+    }
+    return block;
+}
+
+static struct csp_block_table *create_table(const struct csp_block_cache *cache, enum csp_isa isa,
+                                            bool waits)
+{
+    struct csp_block_table *table = csp_calloc(1, sizeof *table);
+    table->code = cache->code;
+    table->words = (uint32_t)(cache->size / 4);
+    table->isa = (uint8_t)isa;
+    table->waits = waits;
+    table->capacity = table->words + SPARE_BLOCKS;
+    table->used = CSP_BLOCK_FIRST;
+    table->slots = reserve(((size_t)table->words + 1) * sizeof *table->slots);
+    table->blocks = reserve((size_t)table->capacity * sizeof *table->blocks);
+    return table;
+}
+
+struct csp_block_cache *csp_block_cache_create(const void *code, size_t size)
+{
+    /* Offsets are 32 bits of words, and numbers of blocks must fit too. */
+    size_t limit = (size_t)(UINT32_MAX - 2 * SPARE_BLOCKS) * 4;
+    struct csp_block_cache *cache = csp_calloc(1, sizeof *cache);
+    cache->code = code;
+    cache->size = size < limit ? size : limit;
+    pthread_mutex_init(&cache->lock, NULL);
+    return cache;
+}
+
+void csp_block_cache_destroy(struct csp_block_cache *cache)
+{
+    if (!cache)
+        return;
+    for (int i = 0; i < VARIANTS; i++) {
+        struct csp_block_table *table = cache->tables[i];
+        if (!table)
+            continue;
+        munmap(table->slots, ((size_t)table->words + 1) * sizeof *table->slots);
+        munmap(table->blocks, (size_t)table->capacity * sizeof *table->blocks);
+        free(table);
+    }
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+struct csp_block_table *csp_block_cache_table(struct csp_block_cache *cache, enum csp_isa isa,
+                                              bool waits)
+{
+    if (isa != CSP_ISA_A64)
+        return NULL;
+    struct csp_block_table **place = &cache->tables[isa * 2 + waits];
+    struct csp_block_table *table = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (table)
+        return table;
+    pthread_mutex_lock(&cache->lock);
+    table = *place;
+    if (!table) {
+        table = create_table(cache, isa, waits);
+        __atomic_store_n(place, table, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return table;
+}

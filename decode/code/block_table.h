@@ -1,0 +1,102 @@
+/* Block tables: what the walker needs to know of a piece of code, found out once.
+ *
+ * A block begins at an instruction and ends with the next waypoint, the instruction whose outcome
+ * the trace tells (decode/code/aarch64.h). Blocks are made when execution first reaches them and
+ * numbered in that order, so that code which runs together lies together: 16 bytes a block, and a
+ * 4-byte slot for each instruction of the code that tells which block begins there. Both arrays are
+ * reserved as address space and take memory only where they are touched.
+ *
+ * A table depends on the code alone, never on where it is mapped or on what was traced, so one
+ * table serves every process, every trace and every thread. Readers take no lock: a block is
+ * complete before its number is published in its slot, and links between blocks change only from
+ * "not looked up yet" to their value.
+ */
+#ifndef CSP_DECODE_BLOCK_TABLE_H
+#define CSP_DECODE_BLOCK_TABLE_H
+
+#include "decode/sample.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Instruction sets by which code can be walked. */
+enum csp_isa { CSP_ISA_A64, CSP_ISA_A32, CSP_ISA_T32, CSP_ISA_COUNT };
+
+/* What can stand where a block number is expected. */
+enum csp_block_link {
+    CSP_BLOCK_UNKNOWN,  /* not looked up yet */
+    CSP_BLOCK_INDIRECT, /* wherever a register or the stack points */
+    CSP_BLOCK_OUTSIDE,  /* outside of this piece of code, or in a block that runs out of it */
+    CSP_BLOCK_FIRST,    /* the first real number */
+};
+
+struct csp_block {
+    uint32_t start;   /* of its first instruction, in words from the start of the code */
+    uint32_t shape;   /* see csp_block_count() and what follows it */
+    uint32_t next[2]; /* the block that follows when the last instruction [0] falls through,
+                         [1] branches; or an enum csp_block_link */
+};
+
+/* Blocks of more instructions than the shape can hold are told as running out of the code. */
+enum { CSP_BLOCK_COUNT_MAX = (1 << 20) - 1 };
+
+static inline uint32_t csp_block_count(uint32_t shape)
+{
+    return shape & CSP_BLOCK_COUNT_MAX;
+}
+
+/* Whether the waypoint is a branch (else a barrier or a wait, traced like one). */
+static inline uint32_t csp_block_branches(uint32_t shape)
+{
+    return shape >> 20 & 1;
+}
+
+/* Whether it ends because the code ends: `count` instructions without a waypoint. */
+static inline bool csp_block_runs_out(uint32_t shape)
+{
+    return shape >> 21 & 1;
+}
+
+static inline enum csp_branch_kind csp_block_kind(uint32_t shape)
+{
+    return (enum csp_branch_kind)(shape >> 24);
+}
+
+struct csp_block_table {
+    const uint8_t *code;
+    uint32_t words;  /* of code */
+    uint32_t *slots; /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
+    struct csp_block *blocks;
+    uint32_t used, capacity; /* of blocks */
+    uint8_t isa;             /* enum csp_isa */
+    bool waits;              /* WFI and WFE are waypoints */
+};
+
+/* The number of the block that begins `word` words into the code. */
+uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word);
+
+static inline uint32_t csp_block_table_at(struct csp_block_table *table, uint32_t word)
+{
+    uint32_t number = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
+    return number != CSP_BLOCK_UNKNOWN ? number : csp_block_table_make(table, word);
+}
+
+/* Looks up what follows a block, and remembers it in the block. */
+uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, unsigned taken);
+
+/* Where the last instruction of a block branches to, in words from the start of the code; may lie
+ * outside of it. Only for direct branches. */
+int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number);
+
+/* The tables of one piece of code, one for each way of walking it, made on demand. The code must
+ * outlive it. Safe from any thread. */
+struct csp_block_cache;
+
+struct csp_block_cache *csp_block_cache_create(const void *code, size_t size);
+void csp_block_cache_destroy(struct csp_block_cache *cache);
+/* Null for an instruction set that cannot be walked. */
+struct csp_block_table *csp_block_cache_table(struct csp_block_cache *cache, enum csp_isa isa,
+                                              bool waits);
+
+#endif

@@ -1,0 +1,105 @@
+/* Block tables: from an instruction to the next waypoint and on, found out once. */
+#include "unit.h"
+
+#include "decode/code/block_table.h"
+
+static const uint32_t code[] = {
+    /* 0 */ 0xd503201f, /* nop */
+    /* 1 */ 0x54000060, /* b.eq 4 */
+    /* 2 */ 0x94000003, /* bl 5 */
+    /* 3 */ 0xd65f03c0, /* ret */
+    /* 4 */ 0xd503205f, /* wfe */
+    /* 5 */ 0x17fffffb, /* b 0 */
+    /* 6 */ 0xd5033fdf, /* isb */
+    /* 7 */ 0x17ffffc0, /* b, to before the code */
+    /* 8 */ 0xd503201f, /* nop: the code ends */
+};
+
+static struct csp_block block_at(struct csp_block_table *table, uint32_t word)
+{
+    return table->blocks[csp_block_table_at(table, word)];
+}
+
+static void a_block_goes_up_to_the_next_waypoint(void **state)
+{
+    (void)state;
+    struct csp_block_cache *cache = csp_block_cache_create(code, sizeof code);
+    struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, false);
+    static const struct {
+        uint32_t word, count;
+        enum csp_branch_kind kind;
+        bool branches, runs_out;
+    } rows[] = {
+        {0, 2, CSP_BRANCH_CONDITIONAL, true, false}, {1, 1, CSP_BRANCH_CONDITIONAL, true, false},
+        {2, 1, CSP_BRANCH_CALL, true, false},        {3, 1, CSP_BRANCH_RETURN, true, false},
+        {4, 2, CSP_BRANCH_DIRECT, true, false},      {6, 1, CSP_BRANCH_UNKNOWN, false, false},
+        {7, 1, CSP_BRANCH_DIRECT, true, false},      {8, 1, CSP_BRANCH_UNKNOWN, false, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct csp_block block = block_at(table, rows[i].word);
+        assert_int_equal(block.start, rows[i].word);
+        assert_int_equal(csp_block_count(block.shape), rows[i].count);
+        assert_int_equal(csp_block_kind(block.shape), rows[i].kind);
+        assert_int_equal(csp_block_branches(block.shape), rows[i].branches);
+        assert_int_equal(csp_block_runs_out(block.shape), rows[i].runs_out);
+    }
+    csp_block_cache_destroy(cache);
+}
+
+static void waits_are_waypoints_where_the_trace_unit_says_so(void **state)
+{
+    (void)state;
+    struct csp_block_cache *cache = csp_block_cache_create(code, sizeof code);
+    struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, true);
+    struct csp_block block = block_at(table, 4);
+    assert_int_equal(csp_block_count(block.shape), 1);
+    assert_false(csp_block_branches(block.shape));
+    csp_block_cache_destroy(cache);
+}
+
+static uint32_t follow(struct csp_block_table *table, uint32_t word, unsigned taken)
+{
+    uint32_t number = csp_block_table_at(table, word);
+    uint32_t link = table->blocks[number].next[taken];
+    if (link != CSP_BLOCK_INDIRECT)
+        link = csp_block_table_link(table, number, taken);
+    assert_int_equal(table->blocks[number].next[taken], link);
+    return link;
+}
+
+static void links_lead_to_what_follows(void **state)
+{
+    (void)state;
+    struct csp_block_cache *cache = csp_block_cache_create(code, sizeof code);
+    struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, false);
+    assert_int_equal(table->blocks[follow(table, 0, 0)].start, 2);
+    assert_int_equal(table->blocks[follow(table, 0, 1)].start, 4);
+    assert_int_equal(table->blocks[follow(table, 2, 1)].start, 5);
+    assert_int_equal(table->blocks[follow(table, 3, 0)].start, 4);
+    assert_int_equal(follow(table, 3, 1), CSP_BLOCK_INDIRECT);
+    assert_int_equal(table->blocks[follow(table, 6, 1)].start, 7); /* a barrier goes on */
+    assert_int_equal(follow(table, 7, 1), CSP_BLOCK_OUTSIDE);
+    assert_int_equal(follow(table, 7, 0), CSP_BLOCK_OUTSIDE); /* a block that runs out */
+    csp_block_cache_destroy(cache);
+}
+
+static void code_that_ends_in_the_middle_of_an_instruction_ends_before_it(void **state)
+{
+    (void)state;
+    struct csp_block_cache *cache = csp_block_cache_create(code, 4 * 2 - 1);
+    struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, false);
+    assert_int_equal(table->words, 1);
+    assert_true(csp_block_runs_out(block_at(table, 0).shape));
+    csp_block_cache_destroy(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_goes_up_to_the_next_waypoint),
+        cmocka_unit_test(waits_are_waypoints_where_the_trace_unit_says_so),
+        cmocka_unit_test(links_lead_to_what_follows),
+        cmocka_unit_test(code_that_ends_in_the_middle_of_an_instruction_ends_before_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
