@@ -1,0 +1,48 @@
+/* The virtual trace unit: follows what one processing element executes at EL0 and drives the trace
+ * core as hardware with a user-only filter would.
+ *
+ * What it imitates, as seen on Neoverse N1: an enabling starts with A-Sync, Trace Info, Trace On; a
+ * return to EL0 with Trace On alone; every entry to the kernel emits the exception with its
+ * preferred return address, then the address and context of the kernel's vector, a timestamp, and
+ * nothing until the return.
+ */
+#ifndef CSP_EMULATE_TRACE_UNIT_H
+#define CSP_EMULATE_TRACE_UNIT_H
+
+#include "emulate/flow.h"
+#include "emulate/trace_core.h"
+
+struct csp_trace_unit {
+    struct csp_trace_core core;
+    /* Set by the owner: timestamps at most every so many units of `now`; 0 sends none but those
+     * after Trace On and at exceptions. */
+    uint64_t timestamp_interval;
+    uint64_t synchronisation_bytes; /* A-Sync at least every so many bytes (TRCSYNCPR); 0: never */
+    uint64_t kernel_vectors;        /* VBAR_EL1 */
+
+    bool enabled;
+    bool synchronised;  /* A-Sync and Trace Info were sent since it was enabled */
+    bool tracing;       /* within a run: after Trace On, before the exception that ends it */
+    bool target_untold; /* the last branch was indirect and its target is still to be sent */
+    bool atom_since_timestamp;
+    uint64_t next_timestamp;
+    size_t synchronised_at; /* value of core.out.len; see csp_unit_take */
+};
+
+void csp_unit_enable(struct csp_trace_unit *unit);
+/* Stops tracing. A run that is open ends without an exception. */
+void csp_unit_disable(struct csp_trace_unit *unit);
+
+/* Execution is at `pc`, at EL0, and the instruction there is about to run. Call it for the first
+ * instruction after a branch, an exception's return or an enabling; other calls do no harm. */
+void csp_unit_enter(struct csp_trace_unit *unit, uint64_t pc, uint64_t now);
+/* An instruction of this kind ran and was `taken` (conditional ones; all others branch). */
+void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool taken);
+/* The kernel is entered; `return_address` is the preferred return address. */
+void csp_unit_exception(struct csp_trace_unit *unit, enum csp_exception_type type,
+                        uint64_t return_address, uint64_t now);
+
+/* Forgets the bytes in core.out, which the owner has taken. */
+void csp_unit_take(struct csp_trace_unit *unit);
+
+#endif
