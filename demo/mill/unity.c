@@ -1,0 +1,12 @@
+/* The whole program as one translation unit, so that the compiler may inline across its files. */
+#include "compiler.c"
+#include "hashtable.c"
+#include "lexer.c"
+#include "mergesort.c"
+#include "mill.c"
+#include "natives.c"
+#include "parser.c"
+#include "pool.c"
+#include "printer.c"
+#include "value.c"
+#include "vm.c"
