@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "decode/stitch_align.h"
+#include "decode/stitch_clock.h"
 
 #include <stdlib.h>
 
@@ -16,10 +17,14 @@ enum {
      * does without this many pairs. The end alone is not enough: a lost window beside a lost sample
      * that was taken at the same place leaves no other trace of either. */
     EXACT_MARGIN = 6 * SCORE_PC,
+    /* … and it is believed at all only if that lacks more than one pair. */
+    ORDER_MARGIN = SCORE_PC + SCORE_START + 1,
 };
 
-/* A window's closing pause lies in [early, late]; `end` is the best known time of its end. */
+/* What is known of a window's times, in the samples' clock. Its closing pause lies in [early,
+ * late]; `end` is the best known time of its end, 0 without any. */
 struct bounds {
+    uint64_t first, last; /* the trace's own time, 0 when it has none or is not believed */
     uint64_t early, late, end;
 };
 
@@ -34,7 +39,7 @@ struct state {
     struct bounds *bounds;
     const struct csp_stitch_resume *
         *opened_by; /* per pause: the last resume since the one before */
-    bool use_trace_time;
+    uint64_t tolerance;
     struct lag lag;
 };
 
@@ -67,33 +72,66 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint64_t end_of(const struct state *state, const struct csp_stitch_window *window)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
-    if (state->use_trace_time && window->last_time)
-        return window->last_time;
-    return state->stream->drained ? window->record_time : 0;
+    return a < b ? a : b;
+}
+
+static void forget_trace_time(struct state *state)
+{
+    for (uint32_t i = 0; i < state->stream->window_len; i++)
+        state->bounds[i].first = state->bounds[i].last = 0;
+}
+
+static void take_trace_time(struct state *state)
+{
+    for (uint32_t i = 0; i < state->stream->window_len; i++) {
+        state->bounds[i].first = state->stream->windows[i].first_time;
+        state->bounds[i].last = state->stream->windows[i].last_time;
+    }
 }
 
 /* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
 static void find_bounds(struct state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    uint64_t tolerance = stream->tolerance, early = 0, late = UINT64_MAX;
+    uint64_t tolerance = state->tolerance, early = 0, late = UINT64_MAX;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        uint64_t end = end_of(state, window);
-        early = max_u64(early, max_u64(window->not_before, end > tolerance ? end - tolerance : 0));
-        state->bounds[i] = (struct bounds){.early = early, .end = end};
+        struct bounds *bounds = &state->bounds[i];
+        bounds->end = bounds->last ? bounds->last : stream->drained ? window->record_time : 0;
+        uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
+        early = max_u64(early, max_u64(window->not_before, end));
+        bounds->early = early;
     }
     for (uint32_t i = stream->window_len; i-- > 0;) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        state->bounds[i].late = late;
-        if (state->use_trace_time && window->first_time && window->first_time + tolerance < late)
-            late = window->first_time + tolerance;
-        if (stream->drained && window->not_before && window->record_time &&
-            window->record_time < late)
-            late = window->record_time;
+        struct bounds *bounds = &state->bounds[i];
+        /* A sink that is not drained stores a window after its sample was written. */
+        if (!stream->drained && window->record_time)
+            late = min_u64(late, window->record_time + tolerance);
+        bounds->late = late;
+        if (bounds->first)
+            late = min_u64(late, bounds->first + tolerance);
+        if (stream->drained && window->not_before && window->record_time)
+            late = min_u64(late, window->record_time);
     }
+}
+
+/* Whether the trace's times lie where the AUX records, whose times are in the samples' clock, allow
+ * them to be. */
+static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
+{
+    uint32_t timed = 0, outside = 0;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        if (!window->last_time || !window->record_time)
+            continue;
+        timed++;
+        outside += window->last_time > window->record_time + stream->tolerance ||
+                   window->last_time + stream->tolerance < window->not_before;
+    }
+    return outside <= timed / 100;
 }
 
 static void find_openers(struct state *state)
@@ -181,9 +219,12 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
         int64_t median = lags[agree / 2];
         /* The upper side is measured by the lower one: where samples were lost, a window's first
          * pause is a later one, and such pairs must not widen what is believed. */
-        int64_t spread = median - lags[agree / 20] + (int64_t)stream->tolerance;
+        int64_t spread = median - lags[agree / 20] + (int64_t)state->tolerance;
         state->lag = (struct lag){true, lags[0] - spread, median + 8 * spread};
-        *clock = (struct csp_stitch_clock){agree, lags[0], median, lags[agree - 1], false};
+        clock->pairs = agree;
+        clock->lag_min = lags[0];
+        clock->lag_median = median;
+        clock->lag_max = lags[agree - 1];
     }
     free(lags);
     return believed;
@@ -212,7 +253,7 @@ static void judge(const struct state *state, uint32_t pause, const struct csp_al
     uint32_t window = aligned->row;
     bool timed = state->bounds[window].end != 0;
     bool pc = pc_agrees(&state->stream->windows[window], &state->stream->pauses[pause]);
-    if (!aligned->margin) {
+    if (!aligned->margin || (!timed && aligned->margin < ORDER_MARGIN)) {
         pair->verdict = CSP_VERDICT_AMBIGUOUS;
         pair->reason = CSP_UNSTITCHED_AMBIGUOUS;
         return;
@@ -267,6 +308,93 @@ static void stitch_groups(const struct state *state, struct csp_stitch_pair *pai
         stitch_group(state, &group, pairs);
 }
 
+/* Events that are known by both clocks: the end of a window and the AUX record that a drained sink
+ * writes there; else the end of a window and the sample that both its ends point to. */
+static size_t find_anchors(const struct state *state, struct csp_clock_anchor *anchors)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    size_t count = 0;
+    if (stream->drained) {
+        for (uint32_t i = 0; i < stream->window_len; i++) {
+            const struct csp_stitch_window *window = &stream->windows[i];
+            if (window->last_time && window->record_time)
+                anchors[count++] =
+                    (struct csp_clock_anchor){window->last_time, window->record_time};
+        }
+        return count;
+    }
+    struct csp_stitch_pair *pairs = csp_calloc(stream->pause_len, sizeof *pairs);
+    stitch_groups(state, pairs);
+    for (uint32_t j = 0; j < stream->pause_len; j++) {
+        if (pairs[j].verdict != CSP_VERDICT_EXACT && pairs[j].verdict != CSP_VERDICT_ORDER)
+            continue;
+        uint64_t last_time = stream->windows[pairs[j].window].last_time;
+        if (last_time)
+            anchors[count++] = (struct csp_clock_anchor){last_time, stream->pauses[j].time};
+    }
+    free(pairs);
+    return count;
+}
+
+static uint64_t spacing_of(const struct csp_stitch_stream *stream)
+{
+    uint64_t span = stream->pauses[stream->pause_len - 1].time - stream->pauses[0].time;
+    return span / stream->pause_len;
+}
+
+/* The trace's time is not the samples': finds out how they relate, and converts it. */
+static bool fit_trace_time(struct state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t most = stream->window_len > stream->pause_len ? stream->window_len : stream->pause_len;
+    struct csp_clock_anchor *anchors = csp_malloc(most * sizeof *anchors);
+    struct csp_clock_fit fit;
+    bool found = csp_clock_fit(&fit, anchors, find_anchors(state, anchors), spacing_of(stream));
+    free(anchors);
+    if (!found)
+        return false;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        if (window->first_time)
+            state->bounds[i].first = csp_clock_to_sample(&fit, window->first_time);
+        if (window->last_time)
+            state->bounds[i].last = csp_clock_to_sample(&fit, window->last_time);
+    }
+    state->tolerance = max_u64(stream->tolerance, 8 * fit.precision);
+    csp_clock_fit_free(&fit);
+    return true;
+}
+
+/* Settles on the best times that nothing contradicts: the trace's as they are, fitted, or none. */
+static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_clock *clock)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    bool any = false;
+    for (uint32_t i = 0; i < stream->window_len && !any; i++)
+        any = stream->windows[i].last_time != 0;
+    if (any && records_allow_trace_time(stream)) {
+        take_trace_time(state);
+        find_bounds(state);
+        if (learn_lag(state, clock))
+            return CSP_STITCH_TIME_TRACE;
+        forget_trace_time(state);
+    }
+    find_bounds(state);
+    if (any && fit_trace_time(state)) {
+        find_bounds(state);
+        if (learn_lag(state, clock))
+            return CSP_STITCH_TIME_FITTED;
+        forget_trace_time(state);
+        state->tolerance = stream->tolerance;
+        find_bounds(state);
+    }
+    if (stream->drained && learn_lag(state, clock))
+        return CSP_STITCH_TIME_RECORDS;
+    for (uint32_t i = 0; i < stream->window_len; i++)
+        state->bounds[i].end = 0;
+    return CSP_STITCH_TIME_NONE;
+}
+
 void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
                 struct csp_stitch_clock *clock)
 {
@@ -274,19 +402,13 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
         pairs[j] =
             (struct csp_stitch_pair){.window = CSP_STITCH_NONE, .reason = CSP_UNSTITCHED_NO_WINDOW};
     *clock = (struct csp_stitch_clock){0};
-    struct state state = {.stream = stream, .use_trace_time = true};
-    state.bounds = csp_malloc(stream->window_len * sizeof *state.bounds);
+    if (!stream->pause_len || !stream->window_len)
+        return;
+    struct state state = {.stream = stream, .tolerance = stream->tolerance};
+    state.bounds = csp_calloc(stream->window_len, sizeof *state.bounds);
     state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
     find_openers(&state);
-    find_bounds(&state);
-    if (!learn_lag(&state, clock)) {
-        state.use_trace_time = false;
-        find_bounds(&state);
-        if (!learn_lag(&state, clock)) /* the records' times contradict the PCs as well */
-            for (uint32_t i = 0; i < stream->window_len; i++)
-                state.bounds[i] = (struct bounds){0, UINT64_MAX, 0};
-        clock->time_rejected = true;
-    }
+    clock->time = settle_time(&state, clock);
     stitch_groups(&state, pairs);
     free(state.bounds);
     free(state.opened_by);

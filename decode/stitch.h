@@ -77,11 +77,18 @@ struct csp_stitch_pair {
     bool start_agrees; /* the resume sample's PC is the window's first address */
 };
 
+enum csp_stitch_time {
+    CSP_STITCH_TIME_NONE,    /* order alone */
+    CSP_STITCH_TIME_RECORDS, /* the AUX records of a drained sink */
+    CSP_STITCH_TIME_FITTED,  /* the trace's, whose relation to the samples' was found out */
+    CSP_STITCH_TIME_TRACE,   /* the trace's, in the samples' clock */
+};
+
 /* What a stream's stitching saw of its clocks. */
 struct csp_stitch_clock {
-    uint64_t pairs;                       /* with both PC and trace time */
-    int64_t lag_min, lag_median, lag_max; /* sample time minus window end, of those */
-    bool time_rejected;                   /* trace time contradicted the PCs and was not used */
+    enum csp_stitch_time time;            /* what served as time */
+    uint64_t pairs;                       /* from which the lag was learnt */
+    int64_t lag_min, lag_median, lag_max; /* sample time minus window end, ns */
 };
 
 /* Fills `pairs`, one per pause. No window is given to two pauses. Cannot fail. */

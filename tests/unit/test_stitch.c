@@ -214,7 +214,7 @@ static void telling_pcs_restore_the_order_without_time(void **state)
         wrong += !same;
         exact += pairs[j].verdict == CSP_VERDICT_EXACT;
     }
-    assert_true(right > 0.99 * N * 16 / 17 * 22 / 23);
+    assert_true(right > 0.97 * N * 16 / 17 * 22 / 23);
     assert_true(wrong < N / 1000); /* a lost window beside a lost sample of the same PC */
     assert_int_equal(exact, 0);
     free(windows);
@@ -223,9 +223,8 @@ static void telling_pcs_restore_the_order_without_time(void **state)
     free(truth);
 }
 
-/* Where every window ends at the same place, and nothing else tells, order alone may be right, but
- * is never called exact. */
-static void a_hot_loop_without_time_is_never_exact(void **state)
+/* Where every window ends at the same place, and nothing else tells, nothing is guessed. */
+static void a_hot_loop_without_time_is_ambiguous(void **state)
 {
     (void)state;
     static const struct stream_case c = {
@@ -233,7 +232,9 @@ static void a_hot_loop_without_time_is_never_exact(void **state)
         .window_len = 3,
         .pauses = {P(10, 0xa0), P(20, 0xa0), P(30, 0xa0)},
         .pause_len = 3,
-        .expected = {{0, CSP_VERDICT_ORDER}, {1, CSP_VERDICT_ORDER}, {2, CSP_VERDICT_ORDER}},
+        .expected = {{NONE, CSP_VERDICT_AMBIGUOUS, CSP_UNSTITCHED_AMBIGUOUS},
+                     {NONE, CSP_VERDICT_AMBIGUOUS, CSP_UNSTITCHED_AMBIGUOUS},
+                     {NONE, CSP_VERDICT_AMBIGUOUS, CSP_UNSTITCHED_AMBIGUOUS}},
     };
     check(&c);
 }
@@ -251,7 +252,7 @@ int main(void)
         cmocka_unit_test(two_pauses_that_fit_one_window_equally_are_ambiguous),
         cmocka_unit_test(a_drained_sink_gives_time_by_its_records),
         cmocka_unit_test(telling_pcs_restore_the_order_without_time),
-        cmocka_unit_test(a_hot_loop_without_time_is_never_exact),
+        cmocka_unit_test(a_hot_loop_without_time_is_ambiguous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
