@@ -1,10 +1,11 @@
 /* Runs and windows: the trace of one source, cut at its gaps (docs/design.md, The window model).
  *
  * run: what decoded without a gap, from a TRACE_ON to the next gap.
- * window: from one enabling of the trace unit (A-Sync, Trace Info, TRACE_ON) to the next. A user-only
- * trace leaves a gap at every entry to the kernel, so a window is a list of runs. Neighbouring runs
- * of one window join, without a branch between them, when the context is the same and the second
- * starts at the first's preferred return address. Runs never join across an enabling.
+ * window: from one enabling of the trace unit (A-Sync, Trace Info, TRACE_ON) to the next. A
+ * user-only trace leaves a gap at every entry to the kernel, so a window is a list of runs.
+ * Neighbouring runs of one window join, without a branch between them, when the context is the same
+ * and the second starts at the first's preferred return address (csp_run_joins; the list keeps them
+ * apart). Runs never join across an enabling.
  */
 #ifndef CSP_DECODE_WINDOW_H
 #define CSP_DECODE_WINDOW_H
@@ -19,18 +20,22 @@ enum csp_run_end {
     CSP_RUN_TRACE_OFF, /* the trace unit stopped, or left its filter, without saying why */
     CSP_RUN_OVERFLOW,  /* the trace unit lost data */
     CSP_RUN_TRUNCATED, /* the buffer ended here, or lost data (AUX flags) */
-    CSP_RUN_NO_CODE,   /* went on in code whose bytes are not known */
+    CSP_RUN_NO_CODE,   /* went on at `end`, where the code is not known, or by an unknown path */
     CSP_RUN_BAD,       /* a malformed packet */
 };
 
 struct csp_run {
-    uint64_t start; /* address of the first instruction */
-    uint64_t end;   /* one past the last instruction that ran */
-    uint64_t first_ts, last_ts; /* trace timestamps before and after, 0 when there is none */
-    uint64_t context_id;        /* CONTEXTIDR or VMID as configured: a PID or TID; 0 if not traced */
+    uint64_t start;      /* address of the first instruction */
+    uint64_t end;        /* one past the last instruction that ran */
+    uint64_t first_ts;   /* the last trace timestamp of the window before it began, 0: none */
+    uint64_t last_ts;    /* the first after its end, else the last within; 0: none */
+    uint64_t context_id; /* CONTEXTIDR or VMID as configured, else the thread of the AUX record: a
+                          * kernel thread ID; 0: not known */
     uint64_t instructions;
-    uint64_t return_address; /* CSP_RUN_EXCEPTION: where the exception returns to */
-    uint32_t exception;      /* its number */
+    /* CSP_RUN_EXCEPTION: where the exception returns to. Also of other runs, when an exception
+     * ended what could not be followed after them; 0 when no exception told. */
+    uint64_t return_address;
+    uint32_t exception; /* its number */
     uint32_t ranges;
     uint32_t branch_first, branch_len; /* in the window list's branches, oldest first */
     uint8_t how;                       /* enum csp_run_end */
@@ -40,7 +45,9 @@ struct csp_run {
 struct csp_window {
     uint32_t source; /* number of the trace source */
     uint32_t run_first, run_len;
-    uint64_t trace_offset; /* of its first byte in the source's AUX data, for messages */
+    bool enabled; /* began with an enabling; else decoding began in the middle */
+    uint64_t
+        trace_offset; /* of its TRACE_ON in the bytes of the source's stream; 0 if not enabled */
 };
 
 /* Windows of one source in trace order, with the runs and branches they refer to. */

@@ -21,16 +21,17 @@ enum csp_element_type {
     CSP_ELEMENT_CONTEXT,   /* context ID a, virtual context ID b, `el`, `secure` */
     CSP_ELEMENT_TIMESTAMP, /* a: applies to the elements before it */
     CSP_ELEMENT_NO_CODE,   /* execution continued at a, of which the bytes are not known */
+    CSP_ELEMENT_NO_PATH,   /* `instructions` ran from a on, by an unknown path (Q); next is b */
     CSP_ELEMENT_OVERFLOW,  /* the trace unit lost data */
     CSP_ELEMENT_DISCARD,   /* speculative trace was abandoned */
     CSP_ELEMENT_BAD,   /* a malformed or reserved packet at offset a: decoding waits for a sync */
-    CSP_ELEMENT_OTHER, /* understood, of no interest to ranges: Q, event, marker, ITE … */
+    CSP_ELEMENT_OTHER, /* understood, of no interest to ranges: event, marker, ITE … */
 };
 
 struct csp_element {
     uint8_t type;        /* enum csp_element_type */
     uint8_t kind;        /* enum csp_branch_kind of a range's last instruction; UNKNOWN: none */
-    uint8_t taken;       /* range: the last instruction branched */
+    uint8_t taken;       /* range: the last instruction is a branch, and was taken */
     uint8_t last_size;   /* range: bytes of the last instruction */
     uint8_t el;          /* context: exception level */
     uint8_t secure;      /* context */

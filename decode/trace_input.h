@@ -1,0 +1,85 @@
+/* Trace to be decoded, whatever it comes from: a perf.data recording or a CoreSight snapshot.
+ *
+ * stream: bytes that one engine decodes: a buffer with the trace of one or (in CoreSight frames)
+ * several sources. chunk: a piece of a stream, behind which the decoder forgets everything.
+ * source: a trace unit in a stream.
+ */
+#ifndef CSP_DECODE_TRACE_INPUT_H
+#define CSP_DECODE_TRACE_INPUT_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "decode/trace/engine.h"
+#include "decode/window_builder.h"
+
+#define CSP_NOBODY UINT32_MAX /* a cpu or thread that is not known, or not a single one */
+
+struct csp_source {
+    const char *name; /* for messages: "etm_1", "queue 1, CPU 1" */
+    uint32_t stream;
+    uint32_t cpu;
+    struct csp_trace_config config;
+};
+
+struct csp_chunk {
+    const struct csp_piece *pieces; /* in order, without gaps between them */
+    size_t piece_count;
+    uint64_t time;     /* of the record that announced it; 0: not known */
+    uint32_t fragment; /* number of that AUX record in csp_auxtrace.fragments; 0 in snapshots */
+    uint32_t pid, tid; /* whose trace, if of a single thread */
+    bool lost;         /* the recorder lost trace at its end or within */
+};
+
+struct csp_piece {
+    const uint8_t *data;
+    size_t size;
+};
+
+struct csp_stream {
+    const char *name; /* for messages */
+    bool formatted;
+    uint32_t source_first, source_count;
+    CSP_VEC(struct csp_chunk) chunks;
+};
+
+/* The code that a stream's trace runs through. Made for one stream at a time, and used by one
+ * thread. */
+struct csp_code_view {
+    struct csp_code_memory memory;
+    /* Tells that what follows was traced in `chunk`; may be null. */
+    void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk);
+    void (*close)(struct csp_code_view *view);
+};
+
+struct csp_trace_input {
+    CSP_VEC(struct csp_stream) streams;
+    CSP_VEC(struct csp_source) sources; /* of a stream: neighbours */
+    struct csp_code_view *(*open_code)(void *owner, uint32_t stream);
+    void *owner;
+    struct csp_arena arena; /* names and pieces */
+};
+
+/* Who wants the results of decoding a stream. Each may be null. A negative return stops. */
+struct csp_trace_consumer {
+    csp_element_fn *elements;
+    /* After each chunk: the windows of each source that has any, complete. They are gone when this
+     * returns. */
+    int (*windows)(void *user, uint32_t source, const struct csp_chunk *chunk,
+                   const struct csp_windows *windows);
+    void *user;
+};
+
+struct csp_trace_stats {
+    struct csp_window_stats windows;
+    struct csp_engine_stats engine;
+};
+
+/* Makes the engine for a stream; csp_engine_create_opencsd or csp_engine_create_native. `started`
+ * (may be null) gets the engine before it is fed. Adds to `stats`. */
+int csp_trace_decode(const struct csp_trace_input *input, uint32_t stream,
+                     csp_engine_create_fn *create, const struct csp_trace_consumer *consumer,
+                     void (*started)(void *user, struct csp_engine *engine),
+                     struct csp_trace_stats *stats, struct csp_diag *diag);
+void csp_trace_input_free(struct csp_trace_input *input);
+
+#endif

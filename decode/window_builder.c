@@ -1,0 +1,217 @@
+#include "decode/window_builder.h"
+
+static struct csp_run *last_run(struct csp_window_builder *builder)
+{
+    return &builder->out->runs.data[builder->out->runs.len - 1];
+}
+
+static void begin_window(struct csp_window_builder *builder, bool enabled, uint64_t offset)
+{
+    struct csp_window window = {
+        .source = builder->source,
+        .run_first = (uint32_t)builder->out->runs.len,
+        .enabled = enabled,
+        .trace_offset = offset,
+    };
+    csp_vec_push(&builder->out->windows, window);
+    builder->in_window = true;
+    builder->timestamp = 0;
+    builder->unstamped = builder->out->runs.len;
+    builder->stats.windows++;
+}
+
+static void begin_run(struct csp_window_builder *builder, uint64_t start)
+{
+    if (!builder->in_window)
+        begin_window(builder, false, 0);
+    struct csp_windows *out = builder->out;
+    struct csp_run run = {
+        .start = start,
+        .end = start,
+        .first_ts = builder->timestamp,
+        .context_id = builder->context_id,
+        .el = builder->el,
+        .branch_first = (uint32_t)out->branches.len,
+    };
+    csp_vec_push(&out->runs, run);
+    out->windows.data[out->windows.len - 1].run_len++;
+    builder->in_run = true;
+    builder->from_branch = false;
+    builder->stats.runs++;
+}
+
+static void end_run(struct csp_window_builder *builder, enum csp_run_end how)
+{
+    if (!builder->in_run)
+        return;
+    struct csp_run *run = last_run(builder);
+    run->how = (uint8_t)how;
+    run->branch_len = (uint32_t)builder->out->branches.len - run->branch_first;
+    builder->in_run = false;
+    builder->from_branch = false;
+}
+
+static void add_range(struct csp_window_builder *builder, const struct csp_element *range)
+{
+    if (builder->in_run && !builder->from_branch && last_run(builder)->end != range->a)
+        end_run(builder, CSP_RUN_TRACE_OFF);
+    if (!builder->in_run)
+        begin_run(builder, range->a);
+    if (builder->from_branch) {
+        csp_vec_push(&builder->out->branches,
+                     (struct csp_branch){builder->from, range->a, builder->kind});
+        builder->stats.branches++;
+    }
+    struct csp_run *run = last_run(builder);
+    run->end = range->b;
+    run->instructions += range->instructions;
+    run->ranges++;
+    builder->from_branch = range->taken;
+    builder->from = range->b - range->last_size;
+    builder->kind = range->kind;
+    builder->stats.ranges++;
+    builder->stats.instructions += range->instructions;
+}
+
+/* Whether the last run of this window ended in code that could not be followed, with nothing since
+ * that could be. */
+static bool is_lost(const struct csp_window_builder *builder)
+{
+    const struct csp_windows *out = builder->out;
+    return builder->in_window && !builder->in_run &&
+           out->windows.data[out->windows.len - 1].run_len &&
+           out->runs.data[out->runs.len - 1].how == CSP_RUN_NO_CODE &&
+           !out->runs.data[out->runs.len - 1].return_address;
+}
+
+/* Execution goes on at `address` and cannot be followed. */
+static void lose_path(struct csp_window_builder *builder, uint64_t address)
+{
+    if (is_lost(builder))
+        return;
+    if (builder->in_run && builder->from_branch) { /* the branch there did happen */
+        csp_vec_push(&builder->out->branches,
+                     (struct csp_branch){builder->from, address, builder->kind});
+        builder->stats.branches++;
+    }
+    if (!builder->in_run)
+        begin_run(builder, address);
+    end_run(builder, CSP_RUN_NO_CODE);
+}
+
+static void add_exception(struct csp_window_builder *builder, const struct csp_element *exception)
+{
+    builder->stats.exceptions++;
+    bool lost = is_lost(builder);
+    if (!builder->in_run && !lost && exception->has_address)
+        begin_run(builder, exception->a);
+    if (!builder->in_run && !lost)
+        return;
+    struct csp_run *run = last_run(builder);
+    run->exception = exception->number;
+    if (exception->has_address)
+        run->return_address = exception->a;
+    end_run(builder, CSP_RUN_EXCEPTION);
+}
+
+static void set_context(struct csp_window_builder *builder, const struct csp_element *context)
+{
+    uint64_t id = builder->untraced_context;
+    if (builder->context_field != CSP_CONTEXT_NONE)
+        id = builder->context_field == CSP_CONTEXT_ID ? context->a : context->b;
+    if (builder->in_run && (id != builder->context_id || context->el != builder->el))
+        end_run(builder, CSP_RUN_TRACE_OFF);
+    builder->context_id = id;
+    builder->el = context->el;
+}
+
+static void add_timestamp(struct csp_window_builder *builder, uint64_t timestamp)
+{
+    struct csp_windows *out = builder->out;
+    for (size_t i = builder->unstamped; i < out->runs.len; i++)
+        out->runs.data[i].last_ts = timestamp;
+    builder->unstamped = out->runs.len - (builder->in_run ? 1 : 0);
+    builder->timestamp = timestamp;
+}
+
+static void trace_on(struct csp_window_builder *builder, uint64_t offset)
+{
+    end_run(builder, CSP_RUN_TRACE_OFF);
+    if (builder->enabling)
+        begin_window(builder, true, offset);
+    builder->enabling = false;
+    builder->stats.discontinuities++;
+}
+
+/* The decoder has to synchronise again; whether the unit was disabled meanwhile is not known. */
+static void lose_sync(struct csp_window_builder *builder, enum csp_run_end how)
+{
+    csp_window_builder_end(builder, how);
+    builder->stats.discontinuities++;
+}
+
+void csp_window_builder_add(struct csp_window_builder *builder, const struct csp_element *elements,
+                            size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct csp_element *element = &elements[i];
+        switch ((enum csp_element_type)element->type) {
+        case CSP_ELEMENT_RANGE:
+            add_range(builder, element);
+            break;
+        case CSP_ELEMENT_TRACE_ON:
+            trace_on(builder, element->a);
+            break;
+        case CSP_ELEMENT_SYNC:
+            builder->enabling = true;
+            break;
+        case CSP_ELEMENT_EXCEPTION:
+            add_exception(builder, element);
+            break;
+        case CSP_ELEMENT_CONTEXT:
+            set_context(builder, element);
+            break;
+        case CSP_ELEMENT_TIMESTAMP:
+            add_timestamp(builder, element->a);
+            break;
+        case CSP_ELEMENT_NO_CODE:
+            lose_path(builder, element->a);
+            builder->stats.unmapped_ranges++;
+            break;
+        case CSP_ELEMENT_NO_PATH:
+            lose_path(builder, element->a);
+            builder->stats.unknown_paths++;
+            break;
+        case CSP_ELEMENT_OVERFLOW:
+            builder->stats.overflows++;
+            lose_sync(builder, CSP_RUN_OVERFLOW);
+            break;
+        case CSP_ELEMENT_DISCARD:
+            lose_sync(builder, CSP_RUN_TRACE_OFF);
+            break;
+        case CSP_ELEMENT_BAD:
+            lose_sync(builder, CSP_RUN_BAD);
+            break;
+        case CSP_ELEMENT_EXCEPTION_RETURN:
+        case CSP_ELEMENT_OTHER:
+            break;
+        }
+    }
+}
+
+void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how)
+{
+    end_run(builder, how);
+    builder->in_window = false;
+    builder->enabling = false;
+    builder->timestamp = 0;
+    builder->unstamped = builder->out->runs.len;
+}
+
+void csp_window_builder_clear(struct csp_window_builder *builder)
+{
+    builder->out->windows.len = 0;
+    builder->out->runs.len = 0;
+    builder->out->branches.len = 0;
+    builder->unstamped = 0;
+}
