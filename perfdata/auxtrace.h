@@ -65,9 +65,10 @@ struct csp_cs_etm_info {
 /* The type of PMU and what it says, after the type: 8-byte words. False when too short. */
 bool csp_record_auxtrace_info(const struct csp_record *record, enum csp_auxtrace_type *type,
                               const uint8_t **words, size_t *word_count);
-/* Parses AUXTRACE_INFO of a CoreSight recording. Errors: CSP_ERR_INPUT, CSP_ERR_UNSUPPORTED. */
+/* Parses AUXTRACE_INFO of a CoreSight recording; `path` is for messages.
+ * Errors: CSP_ERR_INPUT, CSP_ERR_UNSUPPORTED. */
 int csp_cs_etm_info_parse(struct csp_cs_etm_info *info, const struct csp_record *record,
-                          struct csp_diag *diag);
+                          const char *path, struct csp_diag *diag);
 /* Takes a CPU's trace ID from a HW_ID record (version 2, and good for 1). False: no such CPU. */
 bool csp_cs_etm_info_hw_id(struct csp_cs_etm_info *info, uint32_t cpu,
                            const struct csp_hw_id_event *event);
@@ -108,13 +109,17 @@ struct csp_aux_queue {
 };
 
 struct csp_aux_chunk; /* an AUXTRACE record */
+struct csp_aux_hw_id; /* an AUX_OUTPUT_HW_ID record */
 
+/* Zero-initialise, set `path`. A stored byte is delivered at most once: where snapshots overlap, by
+ * the first AUX record that announces it. */
 struct csp_auxtrace {
+    const char *path; /* of the recording, for messages */
     enum csp_auxtrace_type type;
     bool has_info;
     struct csp_cs_etm_info cs_etm; /* when type is CSP_AUXTRACE_CS_ETM */
-    /* Ready after csp_auxtrace_finish: queues by idx, fragments by queue and then in the order of
-     * their AUX records. */
+    /* Ready after csp_auxtrace_finish: queues by idx, then those of which no trace is stored;
+     * fragments by queue, and there in the order of their AUX records. */
     CSP_VEC(struct csp_aux_queue) queues;
     CSP_VEC(struct csp_aux_fragment) fragments;
     CSP_VEC(struct csp_aux_piece) pieces;
@@ -128,8 +133,10 @@ struct csp_auxtrace {
     uint64_t malformed;      /* AUX, AUXTRACE and HW_ID records that make no sense */
     uint64_t hw_id_unknown_cpu; /* HW_ID records of CPUs that AUXTRACE_INFO does not have */
 
-    CSP_VEC(struct csp_aux_chunk) chunks; /* private */
-    struct csp_map idx_of_id;             /* private: from ID_INDEX */
+    /* Private. */
+    CSP_VEC(struct csp_aux_chunk) chunks;
+    CSP_VEC(struct csp_aux_hw_id) hw_ids;
+    struct csp_map idx_of_id; /* from ID_INDEX: ring number + 1 */
 };
 
 /* Offers a record: AUXTRACE_INFO, AUXTRACE, AUX, AUX_OUTPUT_HW_ID and ID_INDEX are taken, all

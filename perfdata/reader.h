@@ -55,7 +55,7 @@ const char *csp_perfdata_path(const struct csp_perfdata *reader);
 enum csp_record_order {
     CSP_ORDER_FILE,
     /* By time, then by position in the file; records without a time come first. Needs memory in
-     * proportion to the number of records (16 bytes each; compressed ones with their contents). */
+     * proportion to the number of records (24 bytes each; compressed ones with their contents). */
     CSP_ORDER_TIME,
 };
 
@@ -75,6 +75,8 @@ struct csp_record_counts {
     uint64_t by_type[CSP_RECORD_TYPES];
     uint64_t other; /* types of CSP_RECORD_TYPES and above */
     uint64_t total;
+    uint64_t
+        unknown_ids; /* records of events that the file does not describe: given to attribute 0 */
     uint64_t lost_bytes; /* after a cut or malformed record: not read */
     uint64_t cut_offset; /* where that record is, when lost_bytes is not 0 */
 };

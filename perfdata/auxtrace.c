@@ -1,0 +1,392 @@
+#include "perfdata/auxtrace.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct csp_aux_chunk {
+    const uint8_t *data;
+    uint64_t aux_offset, size;
+    uint64_t file_offset, ordinal;
+    uint32_t idx, cpu, tid;
+};
+
+struct csp_aux_hw_id {
+    struct csp_hw_id_event event;
+    uint32_t cpu;
+    uint64_t ordinal;
+};
+
+/* ---- collecting ---- */
+
+static int add_info(struct csp_auxtrace *aux, const struct csp_record *record,
+                    struct csp_diag *diag)
+{
+    const uint8_t *words;
+    size_t word_count;
+    if (aux->has_info || !csp_record_auxtrace_info(record, &aux->type, &words, &word_count)) {
+        aux->malformed++;
+        return 0;
+    }
+    aux->has_info = true;
+    if (aux->type != CSP_AUXTRACE_CS_ETM)
+        return 0;
+    return csp_cs_etm_info_parse(&aux->cs_etm, record, aux->path, diag);
+}
+
+static void add_chunk(struct csp_auxtrace *aux, const struct csp_record *record)
+{
+    struct csp_auxtrace_event event;
+    if (!csp_record_auxtrace(record, &event) || event.aux_offset > UINT64_MAX - event.size) {
+        aux->malformed++;
+        return;
+    }
+    aux->stored_bytes += event.size;
+    csp_vec_push(&aux->chunks, (struct csp_aux_chunk){
+                                   .data = record->payload,
+                                   .aux_offset = event.aux_offset,
+                                   .size = event.size,
+                                   .file_offset = record->offset + record->size,
+                                   .ordinal = record->ordinal,
+                                   .idx = event.idx,
+                                   .cpu = event.cpu,
+                                   .tid = event.tid,
+                               });
+}
+
+static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *record)
+{
+    struct csp_aux_event event;
+    if (!csp_record_aux(record, &event) || event.aux_offset > UINT64_MAX - event.aux_size) {
+        aux->malformed++;
+        return;
+    }
+    csp_vec_push(&aux->fragments,
+                 (struct csp_aux_fragment){
+                     .cpu = record->cpu,
+                     .pid = record->pid,
+                     .tid = record->tid,
+                     .time = record->time,
+                     .id = record->id,
+                     .aux_offset = event.aux_offset,
+                     .aux_size = event.aux_size,
+                     .flags = event.flags,
+                     .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
+                     .announced = true,
+                     .file_offset = record->offset,
+                     .ordinal = record->ordinal,
+                 });
+}
+
+static void add_hw_id(struct csp_auxtrace *aux, const struct csp_record *record)
+{
+    struct csp_hw_id_event event;
+    if (!csp_record_hw_id(record, &event) || event.major) {
+        aux->malformed++;
+        return;
+    }
+    csp_vec_push(&aux->hw_ids, (struct csp_aux_hw_id){event, record->cpu, record->ordinal});
+}
+
+int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
+                     struct csp_diag *diag)
+{
+    struct csp_id_index_event entry;
+    switch (record->type) {
+    case CSP_RECORD_AUXTRACE_INFO:
+        return add_info(aux, record, diag);
+    case CSP_RECORD_AUXTRACE:
+        add_chunk(aux, record);
+        break;
+    case CSP_RECORD_AUX:
+        add_fragment(aux, record);
+        break;
+    case CSP_RECORD_AUX_OUTPUT_HW_ID:
+        add_hw_id(aux, record);
+        break;
+    case CSP_RECORD_ID_INDEX:
+        for (size_t i = 0; csp_record_id_index(record, i, &entry); i++)
+            *csp_map_at(&aux->idx_of_id, entry.id) = (uint64_t)entry.idx + 1;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* ---- joining ---- */
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct csp_aux_chunk *a = left, *b = right;
+    int order = compare(a->idx, b->idx);
+    if (!order)
+        order = compare(a->aux_offset, b->aux_offset);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static int by_queue(const void *left, const void *right)
+{
+    const struct csp_aux_fragment *a = left, *b = right;
+    int order = compare(a->queue, b->queue);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static int by_stream(const void *left, const void *right)
+{
+    const struct csp_aux_fragment *a = left, *b = right;
+    int order = compare(a->queue, b->queue);
+    if (!order)
+        order = compare(a->aux_offset, b->aux_offset);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static int by_ordinal(const void *left, const void *right)
+{
+    const struct csp_aux_hw_id *a = left, *b = right;
+    return compare(a->ordinal, b->ordinal);
+}
+
+static void sort(void *data, size_t count, size_t size, int (*order)(const void *, const void *))
+{
+    if (count)
+        qsort(data, count, size, order);
+}
+
+/* One queue for each ring that has chunks; chunks are sorted by ring already. */
+static void make_queues(struct csp_auxtrace *aux)
+{
+    for (size_t i = 0; i < aux->chunks.len; i++) {
+        const struct csp_aux_chunk *chunk = &aux->chunks.data[i];
+        if (!i || aux->chunks.data[i - 1].idx != chunk->idx)
+            csp_vec_push(
+                &aux->queues,
+                (struct csp_aux_queue){.idx = chunk->idx, .cpu = chunk->cpu, .tid = chunk->tid});
+        aux->queues.data[aux->queues.len - 1].bytes += chunk->size;
+    }
+}
+
+/* Which queue an AUX record speaks of: lookups by ring, CPU and thread, filled in as it goes. */
+struct router {
+    struct csp_map by_idx, by_cpu, by_tid; /* queue + 1 */
+};
+
+static void route_queue(struct router *router, const struct csp_aux_queue *queue, uint64_t number)
+{
+    uint64_t *slot = csp_map_at(&router->by_idx, queue->idx);
+    if (!*slot)
+        *slot = number + 1;
+    slot = queue->cpu != CSP_NO_TID ? csp_map_at(&router->by_cpu, queue->cpu)
+                                    : csp_map_at(&router->by_tid, queue->tid);
+    if (!*slot)
+        *slot = number + 1;
+}
+
+static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
+                           const struct csp_aux_fragment *fragment)
+{
+    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
+    const uint64_t *queue = idx ? csp_map_find(&router->by_idx, *idx - 1) : NULL;
+    if (!queue && fragment->cpu != CSP_NO_TID)
+        queue = csp_map_find(&router->by_cpu, fragment->cpu);
+    if (!queue)
+        queue = csp_map_find(&router->by_tid, fragment->tid);
+    if (queue)
+        return (uint32_t)*queue - 1;
+    struct csp_aux_queue empty = {.idx = idx ? (uint32_t)(*idx - 1) : fragment->cpu,
+                                  .cpu = fragment->cpu,
+                                  .tid = fragment->tid};
+    csp_vec_push(&aux->queues, empty);
+    route_queue(router, &empty, aux->queues.len - 1);
+    return (uint32_t)aux->queues.len - 1;
+}
+
+static void route_fragments(struct csp_auxtrace *aux)
+{
+    struct router router = {0};
+    for (size_t i = 0; i < aux->queues.len; i++)
+        route_queue(&router, &aux->queues.data[i], i);
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
+    for (size_t i = 0; i < aux->fragments.len; i++)
+        aux->fragments.data[i].queue = find_queue(aux, &router, &aux->fragments.data[i]);
+    csp_map_free(&router.by_idx);
+    csp_map_free(&router.by_cpu);
+    csp_map_free(&router.by_tid);
+}
+
+/* The chunks of one queue, and how far its stream was delivered. */
+struct stream {
+    const struct csp_aux_chunk *chunks;
+    size_t count;
+    size_t next; /* the first chunk that ends beyond `done` */
+    uint64_t done;
+};
+
+static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                      const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
+{
+    uint64_t skipped = begin - chunk->aux_offset;
+    csp_vec_push(&aux->pieces, (struct csp_aux_piece){
+                                   .data = chunk->data + skipped,
+                                   .size = end - begin,
+                                   .aux_offset = begin,
+                                   .file_offset = chunk->file_offset + skipped,
+                               });
+    fragment->piece_count++;
+    fragment->found += end - begin;
+}
+
+static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                          struct stream *stream)
+{
+    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
+    fragment->piece_first = (uint32_t)aux->pieces.len;
+    if (begin < stream->done) {
+        uint64_t repeated = (end < stream->done ? end : stream->done) - begin;
+        aux->repeated_bytes += repeated;
+        begin += repeated;
+    }
+    for (; stream->next < stream->count && begin < end; stream->next++) {
+        const struct csp_aux_chunk *chunk = &stream->chunks[stream->next];
+        uint64_t chunk_end = chunk->aux_offset + chunk->size;
+        if (chunk->aux_offset >= end)
+            break;
+        if (chunk_end <= begin)
+            continue;
+        if (begin < chunk->aux_offset)
+            begin = chunk->aux_offset;
+        uint64_t piece_end = chunk_end < end ? chunk_end : end;
+        add_piece(aux, fragment, chunk, begin, piece_end);
+        begin = piece_end;
+        if (chunk_end > end)
+            break;
+    }
+    if (begin > stream->done)
+        stream->done = begin;
+}
+
+/* A queue without AUX records (perf before 4.1, or a trace unit that writes none): each chunk as
+ * it is. */
+static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
+                           const struct csp_aux_chunk *chunks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct csp_aux_fragment fragment = {
+            .queue = queue,
+            .cpu = chunks[i].cpu,
+            .pid = CSP_NO_TID,
+            .tid = chunks[i].tid,
+            .aux_offset = chunks[i].aux_offset,
+            .aux_size = chunks[i].size,
+            .piece_first = (uint32_t)aux->pieces.len,
+            .file_offset = chunks[i].file_offset,
+            .ordinal = chunks[i].ordinal,
+        };
+        add_piece(aux, &fragment, &chunks[i], chunks[i].aux_offset,
+                  chunks[i].aux_offset + chunks[i].size);
+        csp_vec_push(&aux->fragments, fragment);
+    }
+}
+
+static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragment *fragment,
+                          uint64_t repeated)
+{
+    uint64_t missing = fragment->aux_size - fragment->found - repeated;
+    aux->announced_bytes += fragment->aux_size;
+    aux->missing_bytes += missing;
+    aux->missing_fragments += missing && missing == fragment->aux_size;
+}
+
+static void fill_queues(struct csp_auxtrace *aux)
+{
+    size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
+    for (uint32_t i = 0; i < aux->queues.len; i++) {
+        uint32_t idx = aux->queues.data[i].idx;
+        struct stream stream = {.chunks = aux->chunks.data + chunk};
+        while (chunk < aux->chunks.len && aux->chunks.data[chunk].idx == idx) {
+            chunk++;
+            stream.count++;
+        }
+        uint64_t found = 0;
+        bool any = false;
+        for (; fragment < announced && aux->fragments.data[fragment].queue == i; fragment++) {
+            struct csp_aux_fragment *current = &aux->fragments.data[fragment];
+            uint64_t repeated = aux->repeated_bytes;
+            fill_fragment(aux, current, &stream);
+            count_missing(aux, current, aux->repeated_bytes - repeated);
+            found += current->found;
+            any = true;
+        }
+        if (!any)
+            deliver_chunks(aux, i, stream.chunks, stream.count);
+        aux->unannounced_bytes += aux->queues.data[i].bytes - found;
+    }
+}
+
+static void number_fragments(struct csp_auxtrace *aux)
+{
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
+    for (size_t i = 0; i < aux->fragments.len; i++) {
+        struct csp_aux_queue *queue = &aux->queues.data[aux->fragments.data[i].queue];
+        if (!queue->fragment_count++)
+            queue->fragment_first = (uint32_t)i;
+    }
+}
+
+static void apply_hw_ids(struct csp_auxtrace *aux)
+{
+    sort(aux->hw_ids.data, aux->hw_ids.len, sizeof *aux->hw_ids.data, by_ordinal);
+    for (size_t i = 0; i < aux->hw_ids.len; i++)
+        aux->hw_id_unknown_cpu += !csp_cs_etm_info_hw_id(&aux->cs_etm, aux->hw_ids.data[i].cpu,
+                                                         &aux->hw_ids.data[i].event);
+}
+
+static void tell(const struct csp_auxtrace *aux, struct csp_diag *diag)
+{
+    const char *path = aux->path ? aux->path : "recording";
+    if (aux->missing_bytes)
+        csp_warn(diag,
+                 "%s: AUX records announce %" PRIu64 " bytes of trace and %" PRIu64
+                 " of them are not in the file (of %" PRIu64
+                 " records nothing is); they were lost when it was recorded or copied",
+                 path, aux->announced_bytes, aux->missing_bytes, aux->missing_fragments);
+    if (aux->unannounced_bytes)
+        csp_note(diag, "%s: %" PRIu64 " bytes of trace are not announced by any AUX record", path,
+                 aux->unannounced_bytes);
+    if (aux->malformed)
+        csp_warn(diag, "%s: %" PRIu64 " records about trace are malformed and were not used", path,
+                 aux->malformed);
+    if (aux->hw_id_unknown_cpu)
+        csp_warn(diag,
+                 "%s: %" PRIu64
+                 " AUX_OUTPUT_HW_ID records are of CPUs that AUXTRACE_INFO does not describe",
+                 path, aux->hw_id_unknown_cpu);
+}
+
+void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag)
+{
+    sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
+    make_queues(aux);
+    route_fragments(aux);
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_stream);
+    fill_queues(aux);
+    number_fragments(aux);
+    apply_hw_ids(aux);
+    tell(aux, diag);
+}
+
+void csp_auxtrace_free(struct csp_auxtrace *aux)
+{
+    csp_cs_etm_info_free(&aux->cs_etm);
+    csp_vec_free(&aux->queues);
+    csp_vec_free(&aux->fragments);
+    csp_vec_free(&aux->pieces);
+    csp_vec_free(&aux->chunks);
+    csp_vec_free(&aux->hw_ids);
+    csp_map_free(&aux->idx_of_id);
+    *aux = (struct csp_auxtrace){0};
+}

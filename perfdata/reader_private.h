@@ -1,0 +1,68 @@
+/* What the sources of the reader share. */
+#ifndef CSP_PERFDATA_READER_PRIVATE_H
+#define CSP_PERFDATA_READER_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "perfdata/reader.h"
+
+struct csp_perfdata {
+    const struct csp_file *file;
+    uint64_t data_offset, data_end; /* of the records in the file */
+    CSP_VEC(struct csp_attr) attrs;
+    struct csp_map attr_of_id; /* attribute number + 1 */
+    CSP_VEC(struct csp_build_id_entry) build_ids;
+    struct csp_perfdata_info info;
+    struct csp_arena arena; /* texts and ids */
+    uint64_t id_bytes;      /* read so far: never more than the file has */
+};
+
+/* The numbers of header features: tools/perf/util/header.h, and simpleperf's from 128 on. */
+enum csp_feature {
+    CSP_FEATURE_BUILD_ID = 2,
+    CSP_FEATURE_HOSTNAME = 3,
+    CSP_FEATURE_OSRELEASE = 4,
+    CSP_FEATURE_VERSION = 5,
+    CSP_FEATURE_ARCH = 6,
+    CSP_FEATURE_NRCPUS = 7,
+    CSP_FEATURE_CPUDESC = 8,
+    CSP_FEATURE_CPUID = 9,
+    CSP_FEATURE_CMDLINE = 11,
+    CSP_FEATURE_EVENT_DESC = 12,
+    CSP_FEATURE_PMU_MAPPINGS = 16,
+    CSP_FEATURE_AUXTRACE = 18,
+    CSP_FEATURE_SAMPLE_TIME = 21,
+    CSP_FEATURE_SIMPLEPERF_META_INFO = 129,
+    CSP_FEATURE_BITS = 256,
+};
+
+/* "PERFILE2" read as a little-endian number, and the same written by a big-endian host. */
+#define CSP_PERFDATA_MAGIC UINT64_C(0x32454c4946524550)
+#define CSP_PERFDATA_MAGIC_SWAPPED UINT64_C(0x50455246494c4532)
+#define CSP_PERFDATA_HEADER_SIZE 104
+#define CSP_PERFDATA_PIPE_HEADER_SIZE 16
+
+/* Adds an attribute with its ids (`id_size` bytes of u64). False when there are more ids than the
+ * file can hold. */
+bool csp_reader_add_attr(struct csp_perfdata *reader, const uint8_t *attr, uint32_t attr_size,
+                         const uint8_t *ids, uint64_t id_size);
+/* Names the attribute that owns this id, unless it has a name. */
+void csp_reader_name_attr(struct csp_perfdata *reader, uint64_t id, const char *name);
+
+/* Reads the contents of a feature; unknown and malformed ones are passed over with a debug note. */
+void csp_reader_feature(struct csp_perfdata *reader, unsigned feature, const uint8_t *data,
+                        size_t size, struct csp_diag *diag);
+/* An entry of the build-id feature or the body of a HEADER_BUILD_ID record. */
+void csp_reader_build_id(struct csp_perfdata *reader, uint16_t misc, const uint8_t *body,
+                         size_t size);
+
+/* Splits off the record at `at`, of which `left` bytes are there. Type, misc, size, body and
+ * payload are filled in. False when it is cut short or malformed. */
+bool csp_record_split(struct csp_record *record, const uint8_t *at, uint64_t left);
+/* Fills in the sample id fields and the attribute, and takes them off the body. False when the
+ * record names an event that the file does not have. */
+bool csp_record_identify(const struct csp_perfdata *reader, struct csp_record *record);
+
+#endif

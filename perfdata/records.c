@@ -1,0 +1,268 @@
+/* Iterating the records of a file, in its own order or by time. */
+#include "perfdata/expand.h"
+#include "perfdata/reader_private.h"
+#include "perfdata/sort.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A recording may grow this much when decompressed for sorting; real ones grow 3 to 30 times. */
+enum { EXPANSION_MAX = 256 };
+
+struct csp_records {
+    const struct csp_perfdata *reader;
+    struct csp_diag *diag;
+    enum csp_record_order order;
+    struct csp_record_counts counts;
+    uint64_t at; /* next record in the file */
+    bool stopped;
+    /* The compressed stream. */
+    struct csp_expander *expander; /* null until the first compressed record */
+    uint64_t compressed_offset;    /* of the record being expanded */
+    bool expanding, expander_broken;
+    size_t consume; /* bytes of the record that was delivered last */
+    /* CSP_ORDER_TIME */
+    CSP_VEC(struct csp_sort_entry) sorted;
+    size_t next;
+    struct csp_arena arena; /* contents of compressed records, each after its file offset */
+    uint64_t arena_bytes;
+};
+
+static void count(struct csp_records *records, struct csp_record *record)
+{
+    struct csp_record_counts *counts = &records->counts;
+    record->ordinal = counts->total++;
+    if (record->type < CSP_RECORD_TYPES)
+        counts->by_type[record->type]++;
+    else
+        counts->other++;
+}
+
+static void lose(struct csp_records *records, uint64_t offset, uint64_t size)
+{
+    if (!records->counts.lost_bytes)
+        records->counts.cut_offset = offset;
+    records->counts.lost_bytes += size;
+}
+
+/* The file ends inside a record, or nonsense stands where one should begin. */
+static void stop_at_damage(struct csp_records *records, const struct csp_record *record)
+{
+    const struct csp_perfdata *reader = records->reader;
+    uint64_t left = reader->data_end - records->at;
+    records->stopped = true;
+    lose(records, records->at, left);
+    if (left < 8 || record->size >= 8)
+        csp_warn(records->diag,
+                 "%s: offset %" PRIu64
+                 ": cut short inside a record; everything before it was read, %" PRIu64
+                 " bytes were not",
+                 reader->file->path, records->at, left);
+    else
+        csp_warn(records->diag,
+                 "%s: offset %" PRIu64
+                 ": a record of %u bytes, expected at least 8; everything before it was read, "
+                 "%" PRIu64 " bytes were not",
+                 reader->file->path, records->at, record->size, left);
+}
+
+static void break_expander(struct csp_records *records, const char *reason)
+{
+    csp_warn(records->diag,
+             "%s: offset %" PRIu64
+             ": the compressed records are damaged from here on (%s) and are not read",
+             records->reader->file->path, records->compressed_offset, reason);
+    records->expander_broken = true;
+    records->expanding = false;
+}
+
+/* The next record out of the compressed stream; false when it needs more input. */
+static bool next_expanded(struct csp_records *records, struct csp_record *record)
+{
+    size_t size;
+    const char *reason = "a record of less than 8 bytes";
+    csp_expander_consume(records->expander, records->consume);
+    records->consume = 0;
+    const uint8_t *at = csp_expander_peek(records->expander, 8, &size, &reason);
+    if (at && size >= 8)
+        at = csp_expander_peek(records->expander, csp_load16(at + 6), &size, &reason);
+    if (!at) {
+        break_expander(records, reason);
+        return false;
+    }
+    if (size < 8 || size < csp_load16(at + 6)) {
+        records->expanding = false;
+        return false;
+    }
+    if (!csp_record_split(record, at, size)) {
+        break_expander(records, reason);
+        return false;
+    }
+    if (record->payload_size) {
+        break_expander(records, "trace inside them");
+        return false;
+    }
+    record->offset = records->compressed_offset;
+    records->consume = record->size;
+    return true;
+}
+
+static void expand(struct csp_records *records, const struct csp_record *record)
+{
+    if (records->expander_broken) {
+        lose(records, record->offset, record->size);
+        return;
+    }
+    struct csp_cursor at = csp_cursor(record->body, record->body_size);
+    uint64_t size = record->body_size;
+    if (record->type == CSP_RECORD_COMPRESSED2)
+        size = csp_cursor_u64(&at);
+    const uint8_t *data = csp_cursor_take(&at, size);
+    if (!records->expander)
+        records->expander = csp_expander_create();
+    records->compressed_offset = record->offset;
+    records->expanding = true;
+    if (data)
+        csp_expander_feed(records->expander, data, size);
+    else
+        break_expander(records, "a length beyond the record");
+}
+
+/* What is left of the compressed stream when the file ends is a record without its end. */
+static void end_expansion(struct csp_records *records)
+{
+    size_t size = 0;
+    const char *reason;
+    if (!records->expander || records->expander_broken ||
+        !csp_expander_peek(records->expander, 0, &size, &reason) || !size)
+        return;
+    lose(records, records->compressed_offset, size);
+    csp_warn(records->diag,
+             "%s: offset %" PRIu64
+             ": the last compressed record ends inside a record; everything before it was read",
+             records->reader->file->path, records->compressed_offset);
+}
+
+static bool next_in_file(struct csp_records *records, struct csp_record *record)
+{
+    const struct csp_perfdata *reader = records->reader;
+    while (!records->stopped) {
+        bool expanded = records->expanding && next_expanded(records, record);
+        if (!expanded && records->expanding)
+            continue;
+        if (!expanded) {
+            uint64_t left = reader->data_end - records->at;
+            if (!left) {
+                records->stopped = true;
+                end_expansion(records);
+                break;
+            }
+            if (!csp_record_split(record, reader->file->data + records->at, left)) {
+                stop_at_damage(records, record);
+                break;
+            }
+            record->offset = records->at;
+            records->at += record->size + record->payload_size;
+        }
+        count(records, record);
+        if (record->type == CSP_RECORD_COMPRESSED || record->type == CSP_RECORD_COMPRESSED2) {
+            if (expanded)
+                break_expander(records, "compressed records inside them");
+            else
+                expand(records, record);
+            continue;
+        }
+        records->counts.unknown_ids += !csp_record_identify(reader, record);
+        return true;
+    }
+    return false;
+}
+
+static const uint8_t *keep_expanded(struct csp_records *records, const struct csp_record *record)
+{
+    uint8_t *copy = csp_arena_alloc(&records->arena, 8 + (size_t)record->size);
+    memcpy(copy, &record->offset, 8);
+    memcpy(copy + 8, record->body - 8, record->size);
+    records->arena_bytes += record->size;
+    return copy + 8;
+}
+
+static bool in_file(const struct csp_records *records, const uint8_t *at)
+{
+    const struct csp_file *file = records->reader->file;
+    return at >= file->data && at < file->data + file->size;
+}
+
+static int sort_records(struct csp_records *records)
+{
+    const struct csp_file *file = records->reader->file;
+    struct csp_record record;
+    while (next_in_file(records, &record)) {
+        const uint8_t *at = record.body - 8;
+        if (!in_file(records, at))
+            at = keep_expanded(records, &record);
+        if (records->arena_bytes / EXPANSION_MAX > file->size)
+            return csp_fail(records->diag, CSP_ERR_UNSUPPORTED,
+                            "%s: offset %" PRIu64
+                            ": the compressed records grow to more than %d times the file's size; "
+                            "no recording does, so it is not read further",
+                            file->path, record.offset, EXPANSION_MAX);
+        csp_vec_push(&records->sorted, (struct csp_sort_entry){record.time, at, record.ordinal});
+    }
+    csp_sort_by_time(records->sorted.data, records->sorted.len);
+    return 0;
+}
+
+static bool next_by_time(struct csp_records *records, struct csp_record *record)
+{
+    if (records->next == records->sorted.len)
+        return false;
+    struct csp_sort_entry entry = records->sorted.data[records->next++];
+    const struct csp_file *file = records->reader->file;
+    bool plain = in_file(records, entry.at);
+    csp_record_split(record, entry.at,
+                     plain ? (uint64_t)(file->data + file->size - entry.at)
+                           : csp_load16(entry.at + 6));
+    record->offset = plain ? (uint64_t)(entry.at - file->data) : csp_load64(entry.at - 8);
+    record->ordinal = entry.ordinal;
+    csp_record_identify(records->reader, record);
+    return true;
+}
+
+int csp_records_open(struct csp_records **out, const struct csp_perfdata *reader,
+                     enum csp_record_order order, struct csp_diag *diag)
+{
+    struct csp_records *records = csp_calloc(1, sizeof *records);
+    records->reader = reader;
+    records->diag = diag;
+    records->order = order;
+    records->at = reader->data_offset;
+    int error = order == CSP_ORDER_TIME ? sort_records(records) : 0;
+    if (error) {
+        csp_records_close(records);
+        records = NULL;
+    }
+    *out = records;
+    return error;
+}
+
+int csp_records_next(struct csp_records *records, struct csp_record *record)
+{
+    return records->order == CSP_ORDER_TIME ? next_by_time(records, record)
+                                            : next_in_file(records, record);
+}
+
+const struct csp_record_counts *csp_records_counts(const struct csp_records *records)
+{
+    return &records->counts;
+}
+
+void csp_records_close(struct csp_records *records)
+{
+    if (!records)
+        return;
+    csp_expander_destroy(records->expander);
+    csp_vec_free(&records->sorted);
+    csp_arena_free(&records->arena);
+    free(records);
+}

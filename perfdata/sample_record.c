@@ -1,0 +1,163 @@
+#include "perfdata/sample_record.h"
+
+/* Takes `count` elements of `size` bytes; null, and an overrun, when there are fewer. */
+static const uint8_t *take_array(struct csp_cursor *at, uint64_t count, size_t size)
+{
+    if (count > csp_cursor_left(at) / size) {
+        at->overrun = true;
+        return NULL;
+    }
+    return csp_cursor_take(at, (size_t)count * size);
+}
+
+static void take_read(const struct csp_attr *attr, struct csp_cursor *at,
+                      struct csp_sample_record *sample)
+{
+    uint64_t format = attr->read_format;
+    unsigned times = !!(format & CSP_READ_TIME_ENABLED) + !!(format & CSP_READ_TIME_RUNNING);
+    unsigned each = 1 + !!(format & CSP_READ_ID) + !!(format & CSP_READ_LOST);
+    const uint8_t *begin = at->at;
+    if (format & CSP_READ_GROUP) {
+        uint64_t count = csp_cursor_u64(at);
+        take_array(at, times, 8);
+        take_array(at, count, 8 * each);
+    } else {
+        take_array(at, times + each, 8);
+    }
+    sample->read = begin;
+    sample->read_size = (size_t)(at->at - begin);
+}
+
+static void take_branches(const struct csp_attr *attr, struct csp_cursor *at,
+                          struct csp_sample_record *sample)
+{
+    sample->branch_len = csp_cursor_u64(at);
+    if (attr->branch_sample_type & CSP_BRANCH_SAMPLE_HW_INDEX)
+        sample->branch_hw_index = csp_cursor_u64(at);
+    sample->branches = take_array(at, sample->branch_len, 24);
+    if (attr->branch_sample_type & CSP_BRANCH_SAMPLE_COUNTERS)
+        sample->branch_counters = take_array(at, sample->branch_len, 8);
+}
+
+static const uint8_t *take_registers(struct csp_cursor *at, uint64_t mask, uint64_t *abi)
+{
+    *abi = csp_cursor_u64(at);
+    if (!*abi)
+        return NULL;
+    return take_array(at, (unsigned)__builtin_popcountll(mask), 8);
+}
+
+static void take_stack(struct csp_cursor *at, struct csp_sample_record *sample)
+{
+    sample->stack_user_size = csp_cursor_u64(at);
+    if (!sample->stack_user_size)
+        return;
+    sample->stack_user = take_array(at, sample->stack_user_size, 1);
+    sample->stack_user_dynamic_size = csp_cursor_u64(at);
+    if (sample->stack_user_dynamic_size > sample->stack_user_size)
+        sample->stack_user_dynamic_size = sample->stack_user_size;
+}
+
+static void take_head(uint64_t type, struct csp_cursor *at, struct csp_sample_record *sample)
+{
+    if (type & CSP_SAMPLE_IDENTIFIER)
+        sample->id = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_IP)
+        sample->ip = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_TID) {
+        sample->pid = csp_cursor_u32(at);
+        sample->tid = csp_cursor_u32(at);
+    }
+    if (type & CSP_SAMPLE_TIME)
+        sample->time = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_ADDR)
+        sample->addr = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_ID)
+        sample->id = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_STREAM_ID)
+        sample->stream_id = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_CPU)
+        sample->cpu = (uint32_t)csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_PERIOD)
+        sample->period = csp_cursor_u64(at);
+}
+
+static void take_arrays(const struct csp_attr *attr, struct csp_cursor *at,
+                        struct csp_sample_record *sample)
+{
+    uint64_t type = attr->sample_type;
+    if (type & CSP_SAMPLE_READ)
+        take_read(attr, at, sample);
+    if (type & CSP_SAMPLE_CALLCHAIN) {
+        sample->callchain_len = csp_cursor_u64(at);
+        sample->callchain = take_array(at, sample->callchain_len, 8);
+    }
+    if (type & CSP_SAMPLE_RAW) {
+        sample->raw_size = csp_cursor_u32(at);
+        sample->raw = take_array(at, sample->raw_size, 1);
+    }
+    if (type & CSP_SAMPLE_BRANCH_STACK)
+        take_branches(attr, at, sample);
+    if (type & CSP_SAMPLE_REGS_USER)
+        sample->regs_user = take_registers(at, attr->sample_regs_user, &sample->regs_user_abi);
+    if (type & CSP_SAMPLE_STACK_USER)
+        take_stack(at, sample);
+}
+
+static void take_tail(const struct csp_attr *attr, struct csp_cursor *at,
+                      struct csp_sample_record *sample)
+{
+    uint64_t type = attr->sample_type;
+    if (type & (CSP_SAMPLE_WEIGHT | CSP_SAMPLE_WEIGHT_STRUCT))
+        sample->weight = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_DATA_SRC)
+        sample->data_source = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_TRANSACTION)
+        sample->transaction = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_REGS_INTR)
+        sample->regs_intr = take_registers(at, attr->sample_regs_intr, &sample->regs_intr_abi);
+    if (type & CSP_SAMPLE_PHYS_ADDR)
+        sample->physical_address = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_CGROUP)
+        sample->cgroup = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_DATA_PAGE_SIZE)
+        sample->data_page_size = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_CODE_PAGE_SIZE)
+        sample->code_page_size = csp_cursor_u64(at);
+    if (type & CSP_SAMPLE_AUX) {
+        sample->aux_size = csp_cursor_u64(at);
+        sample->aux = take_array(at, sample->aux_size, 1);
+    }
+}
+
+bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *record,
+                      struct csp_sample_record *sample)
+{
+    *sample = (struct csp_sample_record){
+        .sample_type = attr->sample_type,
+        .pid = CSP_NO_TID,
+        .tid = CSP_NO_TID,
+        .cpu = CSP_NO_TID,
+        .branch_hw_index = UINT64_MAX,
+    };
+    if (record->type != CSP_RECORD_SAMPLE)
+        return false;
+    struct csp_cursor at = csp_cursor(record->body, record->body_size);
+    take_head(attr->sample_type, &at, sample);
+    take_arrays(attr, &at, sample);
+    take_tail(attr, &at, sample);
+    if (!(attr->sample_type & CSP_SAMPLE_PERIOD))
+        sample->period = csp_attr_has(attr, CSP_ATTR_FREQ) ? 1 : attr->sample_period;
+    return !at.overrun;
+}
+
+bool csp_sample_user_register(const struct csp_attr *attr, const struct csp_sample_record *sample,
+                              unsigned number, uint64_t *value)
+{
+    uint64_t mask = attr->sample_regs_user;
+    if (!sample->regs_user || number > 63 || !(mask >> number & 1))
+        return false;
+    uint64_t below = mask & ((UINT64_C(1) << number) - 1);
+    *value = csp_load64(sample->regs_user + 8 * (size_t)__builtin_popcountll(below));
+    return true;
+}
