@@ -1,0 +1,179 @@
+/* A window's calls, the recorded frame-pointer chain, and the stack that was really there. */
+#include "unit.h"
+
+#include "decode/callchain.h"
+
+enum { MAX = 8 };
+
+struct chain_case {
+    struct csp_branch branches[MAX]; /* oldest first, as they ran */
+    uint64_t chain[MAX];             /* the PC, then return addresses; 0 ends it */
+    uint64_t lr;
+    enum csp_leaf_state leaf;
+    /* expected */
+    uint64_t stack[MAX];
+    unsigned repair;
+};
+
+static void check(const struct chain_case *c)
+{
+    struct csp_history history = {0};
+    for (uint32_t i = MAX; i-- > 0;)
+        if (c->branches[i].from)
+            csp_vec_push(&history.branches, c->branches[i]);
+    uint32_t len = 0;
+    while (len < MAX && c->chain[len])
+        len++;
+    csp_frames stack = {0};
+    assert_int_equal(csp_callchain_repair(&history, c->chain, len, c->lr, c->leaf, &stack),
+                     c->repair);
+    for (uint32_t i = 0; i < stack.len; i++)
+        assert_int_equal(stack.data[i], c->stack[i]);
+    assert_int_equal(c->stack[stack.len], 0);
+    csp_vec_free(&stack);
+    csp_history_free(&history);
+}
+
+#define CALL(from, to) {(from), (to), CSP_BRANCH_CALL}
+#define RET(from, to) {(from), (to), CSP_BRANCH_RETURN}
+#define JUMP(from, to) {(from), (to), CSP_BRANCH_DIRECT}
+
+static void a_complete_chain_stays_as_it_is(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200)},
+        .chain = {0x208, 0x104, 0x54},
+        .stack = {0x208, 0x104, 0x54},
+    });
+}
+
+static void a_leaf_without_a_frame_record_gets_its_caller_from_the_window(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300)},
+        .chain = {0x304, 0x104, 0x54},
+        .stack = {0x304, 0x224, 0x104, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+}
+
+static void a_prologue_right_after_the_call_is_repaired(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200)},
+        .chain = {0x200, 0x54},
+        .stack = {0x200, 0x104, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+}
+
+static void calls_that_returned_do_not_count(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300), RET(0x310, 0x224)},
+        .chain = {0x228, 0x104, 0x54},
+        .stack = {0x228, 0x104, 0x54},
+    });
+}
+
+static void a_return_out_of_the_window_leaves_the_chain_alone(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {RET(0x310, 0x224), RET(0x230, 0x104)},
+        .chain = {0x108, 0x54},
+        .stack = {0x108, 0x54},
+    });
+}
+
+static void a_tail_call_returns_to_the_first_caller(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200), JUMP(0x210, 0x300)},
+        .chain = {0x304, 0x54},
+        .stack = {0x304, 0x104, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+}
+
+/* In the prologue of a recursive function every caller looks like the missing one. */
+static void recursion_keeps_its_depth(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x210, 0x200), CALL(0x210, 0x200), CALL(0x210, 0x200)},
+        .chain = {0x200, 0x214, 0x214, 0x214, 0x54},
+        .leaf = CSP_LEAF_LR,
+        .stack = {0x200, 0x214, 0x214, 0x214, 0x214, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+}
+
+static void code_without_frame_pointers_in_the_middle_is_filled_in(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300), CALL(0x320, 0x400)},
+        .chain = {0x408, 0x324, 0x104, 0x54},
+        .stack = {0x408, 0x324, 0x224, 0x104, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+}
+
+static void a_longjmp_leaves_the_chain_to_the_frame_pointers(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300), RET(0x330, 0x64)},
+        .chain = {0x68, 0x54},
+        .stack = {0x68, 0x54},
+    });
+}
+
+static void the_link_register_helps_where_the_tables_say_so(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {JUMP(0x204, 0x210)},
+        .chain = {0x214, 0x54},
+        .lr = 0x104,
+        .leaf = CSP_LEAF_LR,
+        .stack = {0x214, 0x104, 0x54},
+        .repair = CSP_REPAIR_LR,
+    });
+}
+
+static void a_stale_link_register_is_not_believed(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .branches = {RET(0x310, 0x224)},
+        .chain = {0x228, 0x104, 0x54},
+        .lr = 0x224,
+        .leaf = CSP_LEAF_RECORD,
+        .stack = {0x228, 0x104, 0x54},
+    });
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_complete_chain_stays_as_it_is),
+        cmocka_unit_test(a_leaf_without_a_frame_record_gets_its_caller_from_the_window),
+        cmocka_unit_test(a_prologue_right_after_the_call_is_repaired),
+        cmocka_unit_test(calls_that_returned_do_not_count),
+        cmocka_unit_test(a_return_out_of_the_window_leaves_the_chain_alone),
+        cmocka_unit_test(a_tail_call_returns_to_the_first_caller),
+        cmocka_unit_test(recursion_keeps_its_depth),
+        cmocka_unit_test(code_without_frame_pointers_in_the_middle_is_filled_in),
+        cmocka_unit_test(a_longjmp_leaves_the_chain_to_the_frame_pointers),
+        cmocka_unit_test(the_link_register_helps_where_the_tables_say_so),
+        cmocka_unit_test(a_stale_link_register_is_not_believed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
