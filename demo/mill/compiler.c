@@ -246,7 +246,7 @@ static void compile_function(struct compiler *outer, const struct node *node)
         add_local(&compiler, parameter->value.text);
     compiler.function->parameters = compiler.in_scope;
     compile_block(&compiler, node->b);
-    emit(&compiler, PUSH_CONSTANT, constant_number(&compiler, (struct value){NIL}));
+    emit(&compiler, PUSH_CONSTANT, constant_number(&compiler, (struct value){.kind = NIL}));
     emit(&compiler, RETURN, 0);
     struct value value = {.kind = FUNCTION, .function = compiler.function};
     table_find(outer->globals, node->value, ADD)->value = value;
@@ -257,7 +257,7 @@ static void compile_return(struct compiler *compiler, const struct node *node)
     if (node->a)
         compile_expression(compiler, node->a);
     else
-        emit(compiler, PUSH_CONSTANT, constant_number(compiler, (struct value){NIL}));
+        emit(compiler, PUSH_CONSTANT, constant_number(compiler, (struct value){.kind = NIL}));
     emit(compiler, RETURN, 0);
 }
 
@@ -298,7 +298,7 @@ struct function *compile(struct node *script, struct pool *pool, struct table *g
     compiler.function = function_new(pool, text_new(pool, "script", 6).text);
     compiler.constants = table_new(pool, &any_keys);
     compile_block(&compiler, script);
-    emit(&compiler, PUSH_CONSTANT, constant_number(&compiler, (struct value){NIL}));
+    emit(&compiler, PUSH_CONSTANT, constant_number(&compiler, (struct value){.kind = NIL}));
     emit(&compiler, RETURN, 0);
     return compiler.function;
 }

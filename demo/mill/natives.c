@@ -22,7 +22,7 @@ static struct value native_print(struct machine *machine, struct value *argument
 {
     value_format(&machine->output, arguments[0], PLAIN);
     buffer_add_char(&machine->output, '\n');
-    return (struct value){NIL};
+    return (struct value){.kind = NIL};
 }
 
 static struct value native_text(struct machine *machine, struct value *arguments)
@@ -60,7 +60,7 @@ static struct value native_pop(struct machine *machine, struct value *arguments)
 {
     (void)machine;
     struct list *list = want_list(arguments[0], "pop");
-    return list->count ? list->items[--list->count] : (struct value){NIL};
+    return list->count ? list->items[--list->count] : (struct value){.kind = NIL};
 }
 
 static struct value native_get(struct machine *machine, struct value *arguments)
@@ -211,7 +211,7 @@ static struct value native_number(struct machine *machine, struct value *argumen
     int64_t number = 0;
     for (size_t i = 0; i < text->length; i++) {
         if (text->bytes[i] < '0' || text->bytes[i] > '9')
-            return (struct value){NIL};
+            return (struct value){.kind = NIL};
         number = (int64_t)((uint64_t)number * 10 + (uint64_t)(text->bytes[i] - '0'));
     }
     return value_number(number);

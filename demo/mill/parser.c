@@ -109,7 +109,7 @@ static struct node *parse_operand(struct parser *parser)
     case LITERAL:
         return constant(parser, parser->token.value);
     case KEY_NIL:
-        return constant(parser, (struct value){NIL});
+        return constant(parser, (struct value){.kind = NIL});
     case KEY_TRUE:
         return constant(parser, value_bool(true));
     case KEY_FALSE:

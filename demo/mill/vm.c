@@ -34,12 +34,12 @@ struct value item_get(struct machine *machine, struct value container, struct va
     if (container.kind == LIST) {
         const struct list *list = container.list;
         if (find == MAY_EXIST && (uint64_t)key.number >= list->count)
-            return (struct value){NIL};
+            return (struct value){.kind = NIL};
         return list->items[check_position(machine, key, list->count)];
     }
     if (container.kind == DICT) {
         struct entry *entry = table_find(container.dict, key, find);
-        return entry ? entry->value : (struct value){NIL};
+        return entry ? entry->value : (struct value){.kind = NIL};
     }
     if (container.kind != TEXT)
         wrong(machine, "look into", container.kind);
