@@ -69,7 +69,8 @@ unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t 
     if (out->len) {
         /* In a recursion all callers look alike: only the tables can tell that the first is
          * missing. */
-        known = count_known(out, leaf == CSP_LEAF_LR, callers, caller_len);
+        known =
+            count_known(out, leaf == CSP_LEAF_LR || leaf == CSP_LEAF_STACK, callers, caller_len);
         if (known < out->len)
             repair = CSP_REPAIR_HISTORY;
     } else if (leaf == CSP_LEAF_LR && lr) {

@@ -17,6 +17,7 @@ enum csp_leaf_state {
     CSP_LEAF_UNKNOWN, /* no table: the chain is taken as it is */
     CSP_LEAF_RECORD,  /* the frame record is in place: the chain is complete */
     CSP_LEAF_LR,      /* in x30, and no record: the chain lacks the caller */
+    CSP_LEAF_STACK, /* on the stack, and no record: the chain lacks the caller, x30 may be stale */
 };
 
 /* What was done to a chain, for statistics: bits. */
