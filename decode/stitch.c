@@ -40,6 +40,7 @@ struct state {
     const struct csp_stitch_resume *
         *opened_by; /* per pause: the last resume since the one before */
     uint64_t tolerance;
+    bool drained;
     struct lag lag;
 };
 
@@ -99,7 +100,7 @@ static void find_bounds(struct state *state)
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
         struct bounds *bounds = &state->bounds[i];
-        bounds->end = bounds->last ? bounds->last : stream->drained ? window->record_time : 0;
+        bounds->end = bounds->last ? bounds->last : state->drained ? window->record_time : 0;
         uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
         early = max_u64(early, max_u64(window->not_before, end));
         bounds->early = early;
@@ -108,12 +109,12 @@ static void find_bounds(struct state *state)
         const struct csp_stitch_window *window = &stream->windows[i];
         struct bounds *bounds = &state->bounds[i];
         /* A sink that is not drained stores a window after its sample was written. */
-        if (!stream->drained && window->record_time)
+        if (!state->drained && window->record_time)
             late = min_u64(late, window->record_time + tolerance);
         bounds->late = late;
         if (bounds->first)
             late = min_u64(late, bounds->first + tolerance);
-        if (stream->drained && window->not_before && window->record_time)
+        if (state->drained && window->not_before && window->record_time)
             late = min_u64(late, window->record_time);
     }
 }
@@ -314,7 +315,7 @@ static size_t find_anchors(const struct state *state, struct csp_clock_anchor *a
 {
     const struct csp_stitch_stream *stream = state->stream;
     size_t count = 0;
-    if (stream->drained) {
+    if (state->drained) {
         for (uint32_t i = 0; i < stream->window_len; i++) {
             const struct csp_stitch_window *window = &stream->windows[i];
             if (window->last_time && window->record_time)
@@ -388,10 +389,10 @@ static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_c
         state->tolerance = stream->tolerance;
         find_bounds(state);
     }
-    if (stream->drained && learn_lag(state, clock))
+    if (state->drained && learn_lag(state, clock))
         return CSP_STITCH_TIME_RECORDS;
-    for (uint32_t i = 0; i < stream->window_len; i++)
-        state->bounds[i].end = 0;
+    state->drained = false;
+    find_bounds(state);
     return CSP_STITCH_TIME_NONE;
 }
 
@@ -404,7 +405,8 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     *clock = (struct csp_stitch_clock){0};
     if (!stream->pause_len || !stream->window_len)
         return;
-    struct state state = {.stream = stream, .tolerance = stream->tolerance};
+    struct state state = {
+        .stream = stream, .tolerance = stream->tolerance, .drained = stream->drained};
     state.bounds = csp_calloc(stream->window_len, sizeof *state.bounds);
     state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
     find_openers(&state);

@@ -50,7 +50,7 @@ struct csp_stitch_stream {
     uint32_t pause_len;
     const struct csp_stitch_resume *resumes;
     uint32_t resume_len;
-    bool drained; /* each pause drained the sink: one AUX record per window */
+    bool drained; /* each pause seems to have drained the sink: one AUX record per window */
     /* How far a trace timestamp may lie after the sample it precedes: the precision of the clocks.
      */
     uint64_t tolerance;

@@ -57,4 +57,11 @@ struct csp_windows {
     CSP_VEC(struct csp_branch) branches;
 };
 
+static inline void csp_windows_free(struct csp_windows *list)
+{
+    csp_vec_free(&list->windows);
+    csp_vec_free(&list->runs);
+    csp_vec_free(&list->branches);
+}
+
 #endif

@@ -1,0 +1,54 @@
+/* The samples of a recording that have to do with trace windows, by the CPU they were taken on.
+ *
+ * A pause event turned the trace unit off and took a callchain; a resume event turned it on
+ * (attr.aux_action, Linux 6.13). What is kept is small; the sample itself stays where it is in the
+ * recording and is parsed again when it is needed.
+ */
+#ifndef CSP_DECODE_PAUSE_INDEX_H
+#define CSP_DECODE_PAUSE_INDEX_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "decode/stitch.h"
+#include "perfdata/perfdata.h"
+
+/* Where a sample's record is. */
+struct csp_sample_ref {
+    const uint8_t *body;
+    uint32_t body_size;
+    uint32_t attr;
+};
+
+/* The pauses and resumes of one CPU, or of one thread when samples do not tell the CPU, in time
+ * order. refs[i] is the record of pauses[i]. */
+struct csp_pause_stream {
+    uint32_t cpu, tid; /* CSP_NO_TID: not known */
+    CSP_VEC(struct csp_stitch_pause) pauses;
+    CSP_VEC(struct csp_sample_ref) refs;
+    CSP_VEC(struct csp_stitch_resume) resumes;
+};
+
+struct csp_pause_index {
+    CSP_VEC(struct csp_pause_stream) streams; /* in the order in which they first appear */
+    struct csp_map stream_of;
+    uint64_t pauses, resumes, others; /* samples: of pause and resume events, and all others */
+    uint64_t malformed;
+};
+
+/* Takes a sample record (others are ignored). To be called in time order; the records must outlive
+ * the index. */
+void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
+                         const struct csp_record *record);
+/* The stream of a CPU, else of a thread, else null. */
+const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,
+                                                    uint32_t cpu, uint32_t tid);
+void csp_pause_index_free(struct csp_pause_index *index);
+
+/* The user part of a callchain: number of its first entry and how many. The kernel writes
+ * PERF_CONTEXT_USER before it. */
+struct csp_user_frames {
+    uint64_t first, len;
+};
+struct csp_user_frames csp_sample_user_frames(const struct csp_sample_record *sample);
+
+#endif
