@@ -26,7 +26,7 @@ enum {
     AT_AUX_SAMPLE_SIZE = 112,
     AT_AUX_ACTION = 116,
     AT_CONFIG3 = 128,
-    ATTR_KNOWN = 136,
+    ATTR_KNOWN = CSP_ATTR_SIZE_CONFIG3,
 };
 
 void csp_attr_decode(struct csp_attr *attr, const uint8_t *data, uint32_t size)
@@ -68,9 +68,8 @@ static void put64(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof value);
 }
 
-uint32_t csp_attr_encode(const struct csp_attr *attr, struct csp_buf *out)
+void csp_attr_encode(const struct csp_attr *attr, uint32_t size, struct csp_buf *out)
 {
-    uint32_t size = attr->config3 ? ATTR_KNOWN : CSP_ATTR_SIZE_SAFE;
     uint8_t at[ATTR_KNOWN] = {0};
     put32(at + AT_TYPE, attr->type);
     put32(at + AT_SIZE, size);
@@ -93,5 +92,4 @@ uint32_t csp_attr_encode(const struct csp_attr *attr, struct csp_buf *out)
     put32(at + AT_AUX_ACTION, attr->aux_action);
     memcpy(at + AT_MAX_STACK, &attr->sample_max_stack, sizeof attr->sample_max_stack);
     csp_buf_add(out, at, size);
-    return size;
 }

@@ -115,14 +115,14 @@ static inline bool csp_attr_has(const struct csp_attr *attr, enum csp_attr_flag 
 }
 
 enum {
-    CSP_ATTR_SIZE_MIN = 64,  /* PERF_ATTR_SIZE_VER0 */
-    CSP_ATTR_SIZE_SAFE = 128 /* VER7: the largest that perf 6.1 reads */
+    CSP_ATTR_SIZE_MIN = 64,      /* PERF_ATTR_SIZE_VER0 */
+    CSP_ATTR_SIZE_SAFE = 128,    /* VER7: the largest that perf 6.1 reads */
+    CSP_ATTR_SIZE_CONFIG3 = 136, /* VER8: with config3, the largest that is written here */
 };
 
 /* Decodes the `size` bytes at `data`, at least CSP_ATTR_SIZE_MIN. `raw` points at them. */
 void csp_attr_decode(struct csp_attr *attr, const uint8_t *data, uint32_t size);
-/* Appends the attribute, CSP_ATTR_SIZE_SAFE bytes, or 136 when config3 is used; returns how many.
- */
-uint32_t csp_attr_encode(const struct csp_attr *attr, struct csp_buf *out);
+/* Appends the first `size` bytes of the attribute, at most CSP_ATTR_SIZE_CONFIG3. */
+void csp_attr_encode(const struct csp_attr *attr, uint32_t size, struct csp_buf *out);
 
 #endif

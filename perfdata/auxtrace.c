@@ -226,6 +226,18 @@ struct stream {
     uint64_t done;
 };
 
+/* Where the trace of a chunk ends. perf fills chunks up to a multiple of 8 bytes, and counts the
+ * next chunk's offset without that: those last bytes are not trace. */
+static uint64_t end_of_chunk(const struct stream *stream, size_t number)
+{
+    const struct csp_aux_chunk *chunk = &stream->chunks[number];
+    uint64_t end = chunk->aux_offset + chunk->size;
+    if (number + 1 == stream->count)
+        return end;
+    uint64_t next = chunk[1].aux_offset;
+    return next > chunk->aux_offset && next < end && end - next < 8 ? next : end;
+}
+
 static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
                       const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
 {
@@ -252,7 +264,7 @@ static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fra
     }
     for (; stream->next < stream->count && begin < end; stream->next++) {
         const struct csp_aux_chunk *chunk = &stream->chunks[stream->next];
-        uint64_t chunk_end = chunk->aux_offset + chunk->size;
+        uint64_t chunk_end = end_of_chunk(stream, stream->next);
         if (chunk->aux_offset >= end)
             break;
         if (chunk_end <= begin)

@@ -81,12 +81,15 @@ void csp_write_throttle(struct csp_writer *writer, const struct csp_writer_id *i
 
 /* perf's own records. */
 void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info);
-/* The record and its `event->size` bytes, and an entry of the auxtrace index. */
+/* The record and its `event->size` bytes, and an entry of the auxtrace index. Sizes that are no
+ * multiple of 8 are filled up with zeroes, which the AUX records do not announce. */
 void csp_write_auxtrace(struct csp_writer *writer, const struct csp_auxtrace_event *event,
                         const void *bytes);
 void csp_write_id_index(struct csp_writer *writer, const struct csp_id_index_event *entries,
                         size_t count);
 void csp_write_time_conv(struct csp_writer *writer, const struct csp_time_conv_event *event);
+/* Promises that no record written later is older than the newest before the last round: perf sorts
+ * by rounds. Leave it out when in doubt. */
 void csp_write_finished_round(struct csp_writer *writer);
 
 /* A sample with the fields of its attribute's sample_type; those of struct csp_writer_id come from

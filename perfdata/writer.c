@@ -1,0 +1,199 @@
+#include "perfdata/writer.h"
+
+#include "base/bytes.h"
+#include "perfdata/reader_private.h"
+#include "perfdata/writer_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FLUSH_SIZE = 256 * 1024 };
+
+static void write_all(struct csp_writer *writer, const void *data, size_t size)
+{
+    const char *at = data;
+    while (size && !writer->error) {
+        ssize_t done = write(writer->fd, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            writer->error = done < 0 ? errno : ENOSPC;
+            break;
+        }
+        at += done;
+        size -= (size_t)done;
+        writer->written += (uint64_t)done;
+    }
+}
+
+void csp_writer_flush(struct csp_writer *writer)
+{
+    write_all(writer, writer->buffer.data, writer->buffer.len);
+    writer->buffer.len = 0;
+}
+
+void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
+{
+    if (writer->buffer.len + size > FLUSH_SIZE)
+        csp_writer_flush(writer);
+    if (size > FLUSH_SIZE)
+        write_all(writer, data, size);
+    else
+        csp_buf_add(&writer->buffer, data, size);
+}
+
+uint64_t csp_writer_size(const struct csp_writer *writer)
+{
+    return writer->written + writer->buffer.len;
+}
+
+static void add_section(struct csp_buf *out, uint64_t offset, uint64_t size)
+{
+    csp_buf_add_u64(out, offset);
+    csp_buf_add_u64(out, size);
+}
+
+static bool feature_used(const struct csp_writer *writer, unsigned feature)
+{
+    return feature < 32 && writer->features[feature].len;
+}
+
+/* struct perf_file_header, tools/perf/util/header.h. A data size of 0 says "not complete". */
+static void add_header(const struct csp_writer *writer, struct csp_buf *out, uint64_t data_size,
+                       bool complete)
+{
+    csp_buf_add_u64(out, CSP_PERFDATA_MAGIC);
+    csp_buf_add_u64(out, CSP_PERFDATA_HEADER_SIZE);
+    csp_buf_add_u64(out, writer->attrs_size / writer->attrs.len);
+    add_section(out, writer->attrs_offset, writer->attrs_size);
+    add_section(out, writer->data_offset, data_size);
+    add_section(out, 0, 0);
+    uint64_t bits = 0;
+    for (unsigned i = 0; complete && i < 32; i++)
+        bits |= (uint64_t)feature_used(writer, i) << i;
+    csp_buf_add_u64(out, bits);
+    for (unsigned i = 0; i < 3; i++)
+        csp_buf_add_u64(out, 0);
+}
+
+static void copy_attr(struct csp_writer *writer, const struct csp_attr *given)
+{
+    struct csp_attr attr = *given;
+    size_t size = attr.id_count * sizeof *attr.ids;
+    uint64_t *ids = csp_malloc(size + 1);
+    if (size)
+        memcpy(ids, given->ids, size);
+    attr.ids = ids;
+    attr.name = given->name ? csp_strdup(given->name) : NULL;
+    attr.flags |= UINT64_C(1) << CSP_ATTR_SAMPLE_ID_ALL;
+    csp_vec_push(&writer->attrs, attr);
+}
+
+/* All entries of the table must have one size: that of the largest. */
+static void add_attrs(struct csp_writer *writer, struct csp_buf *out)
+{
+    struct csp_buf attrs = {0};
+    uint64_t offset = CSP_PERFDATA_HEADER_SIZE;
+    uint32_t size = CSP_ATTR_SIZE_SAFE;
+    for (size_t i = 0; i < writer->attrs.len; i++)
+        if (writer->attrs.data[i].config3)
+            size = CSP_ATTR_SIZE_CONFIG3;
+    for (size_t i = 0; i < writer->attrs.len; i++) {
+        const struct csp_attr *attr = &writer->attrs.data[i];
+        for (size_t j = 0; j < attr->id_count; j++)
+            csp_buf_add_u64(out, attr->ids[j]);
+        csp_attr_encode(attr, size, &attrs);
+        add_section(&attrs, offset, 8 * attr->id_count);
+        offset += 8 * attr->id_count;
+    }
+    writer->attrs_offset = offset;
+    writer->attrs_size = attrs.len;
+    writer->data_offset = offset + attrs.len;
+    csp_buf_add(out, attrs.data, attrs.len);
+    csp_buf_free(&attrs);
+}
+
+int csp_writer_open(struct csp_writer **out, const char *path, const struct csp_attr *attrs,
+                    size_t attr_count, struct csp_diag *diag)
+{
+    *out = NULL;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return csp_fail(diag, CSP_ERR_IO, "%s: cannot create: %s", path, strerror(errno));
+    struct csp_writer *writer = csp_calloc(1, sizeof *writer);
+    writer->fd = fd;
+    writer->path = csp_strdup(path);
+    for (size_t i = 0; i < attr_count; i++)
+        copy_attr(writer, &attrs[i]);
+    struct csp_buf tables = {0};
+    add_attrs(writer, &tables);
+    add_header(writer, &writer->buffer, 0, false);
+    csp_writer_put(writer, tables.data, tables.len);
+    csp_buf_free(&tables);
+    csp_writer_flush(writer);
+    *out = writer;
+    return 0;
+}
+
+/* The table of sections, then their contents, then the header: whoever finds data_size 0 sees an
+ * incomplete file, and nobody sees a table that is not there. */
+static void complete_file(struct csp_writer *writer)
+{
+    struct csp_buf header = {0};
+    uint64_t data_size = csp_writer_size(writer) - writer->data_offset;
+    csp_writer_finish_features(writer);
+    uint64_t offset = csp_writer_size(writer);
+    for (unsigned i = 0; i < 32; i++)
+        offset += feature_used(writer, i) ? 16 : 0;
+    for (unsigned i = 0; i < 32; i++) {
+        if (!feature_used(writer, i))
+            continue;
+        add_section(&writer->buffer, offset, writer->features[i].len);
+        offset += writer->features[i].len;
+    }
+    for (unsigned i = 0; i < 32; i++)
+        csp_writer_put(writer, writer->features[i].data, writer->features[i].len);
+    csp_writer_flush(writer);
+    add_header(writer, &header, data_size, true);
+    if (!writer->error && pwrite(writer->fd, header.data, header.len, 0) != (ssize_t)header.len)
+        writer->error = errno ? errno : EIO;
+    csp_buf_free(&header);
+}
+
+static void free_writer(struct csp_writer *writer)
+{
+    for (size_t i = 0; i < writer->attrs.len; i++) {
+        free((void *)writer->attrs.data[i].ids);
+        free((void *)writer->attrs.data[i].name);
+    }
+    for (unsigned i = 0; i < 32; i++)
+        csp_buf_free(&writer->features[i]);
+    csp_vec_free(&writer->attrs);
+    csp_vec_free(&writer->index);
+    csp_buf_free(&writer->buffer);
+    free(writer->path);
+    free(writer);
+}
+
+int csp_writer_close(struct csp_writer *writer, struct csp_diag *diag)
+{
+    if (!writer)
+        return 0;
+    int error = 0;
+    complete_file(writer);
+    if (close(writer->fd) < 0 && !writer->error)
+        writer->error = errno;
+    if (writer->error)
+        error = csp_fail(diag, CSP_ERR_IO,
+                         "%s: cannot write: %s; the recording ends at its last complete record",
+                         writer->path, strerror(writer->error));
+    else if (writer->oversized)
+        error = csp_fail(diag, CSP_ERR_UNSUPPORTED,
+                         "%s: %s does not fit in a record of perf.data (65528 bytes); the "
+                         "recording is without it",
+                         writer->path, writer->oversized);
+    free_writer(writer);
+    return error;
+}

@@ -1,0 +1,33 @@
+/* What the sources of the writer share. */
+#ifndef CSP_PERFDATA_WRITER_PRIVATE_H
+#define CSP_PERFDATA_WRITER_PRIVATE_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "perfdata/writer.h"
+
+struct csp_writer_index_entry { /* of the auxtrace index */
+    uint64_t file_offset, size;
+};
+
+struct csp_writer {
+    int fd;
+    char *path;
+    int error;                      /* errno of the first write that failed */
+    const char *oversized;          /* a record that cannot be written, or null */
+    struct csp_buf buffer;          /* whole records only, between calls */
+    uint64_t written;               /* bytes already handed to the kernel */
+    CSP_VEC(struct csp_attr) attrs; /* with names and ids of our own */
+    uint64_t attrs_offset, attrs_size, data_offset;
+    struct csp_buf features[32]; /* contents by number; empty: not there */
+    CSP_VEC(struct csp_writer_index_entry) index;
+    uint64_t first_time, last_time; /* of samples */
+    bool any_sample;
+};
+
+/* Appends bytes to the file, past the buffer when there are many. */
+void csp_writer_put(struct csp_writer *writer, const void *data, size_t size);
+/* Makes the contents of the features that follow from what was written. */
+void csp_writer_finish_features(struct csp_writer *writer);
+
+#endif
