@@ -20,7 +20,7 @@ static const struct {
 static const struct {
     const char *name;
     csp_engine_create_fn *create;
-} engines[] = {{"opencsd", csp_engine_create_opencsd}};
+} engines[] = {{"native", csp_engine_create_native}, {"opencsd", csp_engine_create_opencsd}};
 
 enum { FORMATS = sizeof formats / sizeof *formats, ENGINES = sizeof engines / sizeof *engines };
 

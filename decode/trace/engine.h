@@ -31,8 +31,10 @@ csp_trace_config_context_field(const struct csp_trace_config *config)
     return config->configr & cid ? CSP_CONTEXT_ID : CSP_CONTEXT_NONE;
 }
 
-/* A mapping of code. `blocks` are those of the file or memory dump that it maps a part of, shared
- * by all its mappings; `base` is the address at which that code would begin, a multiple of 4. */
+/* A mapping of code. `blocks` are those of the loadable segment or memory dump that it maps a part
+ * of, shared by all its mappings; `base` is the address at which that code would begin, a multiple
+ * of 4. Direct branches within the code are followed by distance alone: two segments that can move
+ * against each other are two pieces of code. */
 struct csp_code_region {
     uint64_t start, end;
     uint64_t base;

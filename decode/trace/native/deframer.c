@@ -1,0 +1,116 @@
+#include "decode/trace/native/deframer.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+
+void csp_deframer_reset(struct csp_deframer *deframer)
+{
+    deframer->id = CSP_FRAME_NO_ID;
+}
+
+/* The low bit of every even byte of half a frame. */
+static const uint64_t even_low_bits = UINT64_C(0x0001000100010001);
+
+/* Spreads bits 0 … 3 over the low bits of bytes 0, 2, 4 and 6. */
+static uint64_t spread(uint64_t bits)
+{
+    return (bits * UINT64_C(0x0000200040008001)) & even_low_bits;
+}
+
+static void close_run(struct csp_deframer *deframer, uint32_t end)
+{
+    deframer->runs.data[deframer->runs.len - 1].end = end;
+}
+
+static void open_run(struct csp_deframer *deframer, uint8_t id, uint32_t start)
+{
+    struct csp_deframed_run run = {.id = id, .start = start, .end = start};
+    csp_vec_push(&deframer->runs, run);
+}
+
+/* A frame in which the source changes. Returns where its bytes end. */
+static uint32_t unpack_mixed(struct csp_deframer *deframer, const uint8_t *frame, uint32_t length)
+{
+    uint8_t *out = deframer->bytes.data;
+    for (unsigned i = 0; i < CSP_FRAME_SIZE; i += 2) {
+        bool flag = frame[15] >> (i / 2) & 1;
+        bool is_id = frame[i] & 1;
+        if (!is_id)
+            out[length++] = (uint8_t)(frame[i] | flag);
+        if (is_id && flag && i < 14)
+            out[length++] = frame[i + 1];
+        if (is_id && frame[i] >> 1 != deframer->id) {
+            close_run(deframer, length);
+            deframer->id = frame[i] >> 1;
+            open_run(deframer, deframer->id, length);
+        }
+        if (!(is_id && flag) && i < 14)
+            out[length++] = frame[i + 1];
+    }
+    return length;
+}
+
+static bool is_barrier(uint64_t low, uint64_t high)
+{
+    const uint64_t two_syncs = UINT64_C(0x7fffffff7fffffff);
+    return low == two_syncs && high == two_syncs;
+}
+
+static void take_barrier(struct csp_deframer *deframer, uint32_t length)
+{
+    close_run(deframer, length);
+    open_run(deframer, CSP_FRAME_BARRIER, length);
+    csp_deframer_reset(deframer);
+    open_run(deframer, deframer->id, length);
+}
+
+void csp_deframe(struct csp_deframer *deframer, const uint8_t *data, uint32_t frame_count)
+{
+    deframer->runs.len = deframer->bytes.len = deframer->frames.len = 0;
+    csp_vec_reserve(&deframer->bytes, (size_t)frame_count * CSP_FRAME_SIZE + CSP_FRAME_SIZE);
+    csp_vec_reserve(&deframer->frames, frame_count);
+    uint8_t *out = deframer->bytes.data;
+    uint32_t length = 0;
+    open_run(deframer, deframer->id, 0);
+    for (uint32_t i = 0; i < frame_count; i++, data += CSP_FRAME_SIZE) {
+        uint64_t low = csp_load64(data), high = csp_load64(data + 8);
+        uint64_t ids = (low | high) & even_low_bits;
+        deframer->frames.data[i] = length;
+        if (ids) {
+            if (is_barrier(low, high))
+                take_barrier(deframer, length);
+            else
+                length = unpack_mixed(deframer, data, length);
+            continue;
+        }
+        low |= spread(high >> 56 & 15);
+        high = (high & UINT64_MAX >> 8) | spread(high >> 60);
+        memcpy(out + length, &low, 8);
+        memcpy(out + length + 8, &high, 8);
+        length += CSP_FRAME_SIZE - 1;
+    }
+    deframer->frames.len = frame_count;
+    deframer->bytes.len = length;
+    close_run(deframer, length);
+}
+
+size_t csp_deframer_frame_of(const struct csp_deframer *deframer, uint32_t position)
+{
+    size_t low = 0, high = deframer->frames.len;
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        if (deframer->frames.data[middle] <= position)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void csp_deframer_free(struct csp_deframer *deframer)
+{
+    csp_vec_free(&deframer->runs);
+    csp_vec_free(&deframer->bytes);
+    csp_vec_free(&deframer->frames);
+}

@@ -1,0 +1,40 @@
+/* Elements on their way to the sink, a cacheful at a time. */
+#ifndef CSP_DECODE_TRACE_ELEMENT_BATCH_H
+#define CSP_DECODE_TRACE_ELEMENT_BATCH_H
+
+#include "decode/trace/element.h"
+
+enum { CSP_ELEMENT_BATCH = 512 };
+
+struct csp_element_batch {
+    csp_element_fn *sink;
+    void *user;
+    int status; /* negative once the sink has refused: nothing is delivered any more */
+    size_t len;
+    struct csp_element data[CSP_ELEMENT_BATCH];
+};
+
+static inline void csp_element_batch_deliver(struct csp_element_batch *batch)
+{
+    if (batch->len && batch->status >= 0)
+        batch->status = batch->sink(batch->user, batch->data, batch->len);
+    batch->len = 0;
+}
+
+/* Makes room for `count` elements. */
+static inline void csp_element_batch_reserve(struct csp_element_batch *batch, size_t count)
+{
+    if (batch->len + count > CSP_ELEMENT_BATCH)
+        csp_element_batch_deliver(batch);
+}
+
+static inline struct csp_element *csp_element_batch_add(struct csp_element_batch *batch,
+                                                        enum csp_element_type type, uint8_t source)
+{
+    csp_element_batch_reserve(batch, 1);
+    struct csp_element *element = &batch->data[batch->len++];
+    *element = (struct csp_element){.type = (uint8_t)type, .source = source};
+    return element;
+}
+
+#endif

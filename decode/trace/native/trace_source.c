@@ -1,0 +1,217 @@
+#include "decode/trace/native/trace_source.h"
+
+#include "base/bytes.h"
+
+enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80, ADDRESS_SHORT_IS0 = 0x95 };
+
+struct piece {
+    const uint8_t *start, *end;
+    csp_offset_fn *offset_of;
+    const void *user;
+};
+
+void csp_trace_source_init(struct csp_trace_source *source, const struct csp_trace_config *config,
+                           uint8_t number, const struct csp_code_memory *code,
+                           struct csp_element_batch *out)
+{
+    *source = (struct csp_trace_source){.state = CSP_SOURCE_UNSYNCED};
+    csp_packet_reader_init(&source->reader, config);
+    csp_resolver_init(&source->resolver, config, number, code, out);
+}
+
+void csp_trace_source_free(struct csp_trace_source *source)
+{
+    csp_resolver_free(&source->resolver);
+}
+
+static void lose_sync(struct csp_trace_source *source)
+{
+    source->state = CSP_SOURCE_UNSYNCED;
+    source->zeroes = 0;
+    csp_resolver_reset(&source->resolver);
+}
+
+static void tell_loss(struct csp_trace_source *source)
+{
+    csp_element_batch_add(source->resolver.walker.out, (enum csp_element_type)source->lost_by,
+                          source->resolver.walker.source);
+    source->lost_by = 0;
+}
+
+static void take_bad(struct csp_trace_source *source, uint64_t offset)
+{
+    source->bad_packets++;
+    lose_sync(source);
+    csp_element_batch_add(source->resolver.walker.out, CSP_ELEMENT_BAD,
+                          source->resolver.walker.source)
+        ->a = offset;
+}
+
+/* Searches for an A-Sync, of which the beginning may have been in the piece before. Returns what is
+ * behind it. */
+static const uint8_t *synchronise(struct csp_trace_source *source, const uint8_t *at,
+                                  const uint8_t *end)
+{
+    const uint8_t *start = at;
+    while (at < end) {
+        uint8_t byte = *at++;
+        if (byte == 0) {
+            source->zeroes++;
+            continue;
+        }
+        if (byte != ASYNC_END || source->zeroes < ASYNC_ZEROES) {
+            source->zeroes = 0;
+            continue;
+        }
+        source->zeroes = 0;
+        source->state = CSP_SOURCE_WAITS_INFO;
+        csp_packet_reader_reset(&source->reader);
+        break;
+    }
+    source->lost_bytes += (size_t)(at - start);
+    if (source->state == CSP_SOURCE_WAITS_INFO) /* the A-Sync itself is none */
+        source->lost_bytes -=
+            source->lost_bytes < ASYNC_ZEROES + 1 ? source->lost_bytes : ASYNC_ZEROES + 1;
+    return at;
+}
+
+static void take_packet(struct csp_trace_source *source, const struct csp_packet *packet,
+                        uint64_t offset)
+{
+    struct csp_resolver *resolver = &source->resolver;
+    if (packet->type == CSP_PACKET_BAD) {
+        take_bad(source, offset);
+        return;
+    }
+    if (source->state == CSP_SOURCE_WAITS_INFO) {
+        if (packet->type != CSP_PACKET_TRACE_INFO)
+            return;
+        csp_resolver_begin(resolver, packet);
+        source->state = CSP_SOURCE_DECODES;
+        return;
+    }
+    if (packet->type == CSP_PACKET_DISCARD || packet->type == CSP_PACKET_OVERFLOW) {
+        csp_resolver_discard(resolver);
+        lose_sync(source);
+        source->lost_by =
+            packet->type == CSP_PACKET_DISCARD ? CSP_ELEMENT_DISCARD : CSP_ELEMENT_OVERFLOW;
+        return;
+    }
+    if (!csp_resolver_take(resolver, packet, offset))
+        take_bad(source, offset);
+}
+
+static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
+{
+    return piece->offset_of(piece->user, (size_t)(at - piece->start));
+}
+
+/* Atoms and addresses, nearly all there is, straight to the walker. Returns where another packet
+ * begins, or where less than a packet's size is left. */
+static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t *at,
+                                  const uint8_t *end)
+{
+    struct csp_resolver *resolver = &source->resolver;
+    struct csp_walker *walker = &resolver->walker;
+    struct csp_packet packet;
+    const uint8_t *start = at;
+    while (end - at >= CSP_PACKET_SIZE_MAX) {
+        uint32_t atoms = csp_packet_atoms[*at];
+        if (atoms) {
+            if (!csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24))
+                break; /* the resolver finds the same, and tells it */
+            at++;
+            continue;
+        }
+        if (*at < 0x90 || *at > 0x9e)
+            break;
+        size_t size = csp_packet_read(&source->reader, at, end, &packet);
+        if (packet.type != CSP_PACKET_ADDRESS)
+            break;
+        resolver->isa = packet.isa;
+        csp_walker_jump(walker, packet.address, packet.isa);
+        at += size;
+    }
+    if (at != start)
+        resolver->synced = false;
+    return at;
+}
+
+/* Returns where the first packet begins that is not complete. */
+static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_t *at,
+                                   const uint8_t *end, const struct piece *piece)
+{
+    struct csp_packet packet;
+    while (at < end) {
+        if (source->lost_by)
+            tell_loss(source);
+        if (source->state == CSP_SOURCE_UNSYNCED) {
+            at = synchronise(source, at, end);
+            continue;
+        }
+        if (source->state == CSP_SOURCE_DECODES && csp_resolver_is_direct(&source->resolver))
+            at = take_direct(source, at, end);
+        size_t size = csp_packet_read(&source->reader, at, end, &packet);
+        if (!size)
+            break;
+        take_packet(source, &packet, offset_at(piece, at));
+        at += size;
+    }
+    return at;
+}
+
+static uint64_t offset_of_carry(const void *user, size_t position)
+{
+    const struct csp_trace_source *source = user;
+    (void)position;
+    return source->carried_at;
+}
+
+/* Completes the packet whose beginning was carried over; returns where the next one begins. */
+static const uint8_t *finish_carried(struct csp_trace_source *source, const struct piece *piece)
+{
+    size_t room = sizeof source->carry - source->carried;
+    size_t added = (size_t)(piece->end - piece->start);
+    if (added > room)
+        added = room;
+    memcpy(source->carry + source->carried, piece->start, added);
+    struct csp_packet packet;
+    size_t carried = source->carried;
+    size_t size =
+        csp_packet_read(&source->reader, source->carry, source->carry + carried + added, &packet);
+    if (!size) { /* still incomplete; a packet is never longer than the room */
+        source->carried += added;
+        return piece->end;
+    }
+    source->carried = 0;
+    take_packet(source, &packet, offset_of_carry(source, 0));
+    return piece->start + (size - carried);
+}
+
+void csp_trace_source_feed(struct csp_trace_source *source, const uint8_t *data, size_t size,
+                           csp_offset_fn *offset_of, const void *user)
+{
+    struct piece piece = {data, data + size, offset_of, user};
+    const uint8_t *at = data;
+    if (source->carried)
+        at = finish_carried(source, &piece);
+    if (source->carried)
+        return;
+    at = take_packets(source, at, piece.end, &piece);
+    if (at == piece.end)
+        return;
+    source->carried = (size_t)(piece.end - at);
+    source->carried_at = offset_at(&piece, at);
+    memcpy(source->carry, at, source->carried);
+}
+
+void csp_trace_source_end(struct csp_trace_source *source)
+{
+    source->lost_bytes += source->carried; /* a packet that was cut off */
+    source->carried = 0;
+    if (source->state == CSP_SOURCE_DECODES)
+        csp_resolver_end(&source->resolver);
+    lose_sync(source);
+    source->lost_by = 0;
+    csp_packet_reader_reset(&source->reader);
+}

@@ -1,0 +1,380 @@
+#include "decode/trace/native/walker.h"
+
+#include "base/bytes.h"
+#include "decode/code/aarch64.h"
+
+void csp_walker_reset(struct csp_walker *walker)
+{
+    walker->needs_address = walker->needs_context = true;
+    walker->is_64bit = false;
+    walker->isa = CSP_ISA_A32;
+    walker->block = CSP_BLOCK_UNKNOWN;
+    walker->pc = 0;
+    walker->table = NULL;
+    walker->pop_pending = walker->stack_waits = false;
+    walker->context_id = 0;
+    csp_return_stack_clear(&walker->stack);
+    csp_walker_forget_regions(walker);
+}
+
+void csp_walker_forget_regions(struct csp_walker *walker)
+{
+    if (walker->block >= CSP_BLOCK_FIRST)
+        walker->pc = walker->base + 4 * (uint64_t)walker->table->blocks[walker->block].start;
+    walker->block = CSP_BLOCK_UNKNOWN;
+    walker->table = NULL;
+    memset(walker->regions, 0, sizeof walker->regions);
+}
+
+static uint8_t isa_of(const struct csp_walker *walker, uint8_t isa)
+{
+    if (walker->is_64bit)
+        return CSP_ISA_A64;
+    return isa ? CSP_ISA_T32 : CSP_ISA_A32;
+}
+
+static void move_to(struct csp_walker *walker, uint64_t address)
+{
+    walker->pc = address;
+    walker->pc_is_stale = false;
+    walker->block = CSP_BLOCK_UNKNOWN;
+}
+
+void csp_walker_jump(struct csp_walker *walker, uint64_t address, uint8_t isa)
+{
+    move_to(walker, address);
+    walker->isa = isa_of(walker, isa);
+    walker->needs_address = walker->pop_pending = walker->stack_waits = false;
+}
+
+void csp_walker_set_width(struct csp_walker *walker, bool is_64bit, uint8_t isa)
+{
+    walker->is_64bit = is_64bit;
+    walker->isa = isa_of(walker, isa);
+    if (walker->block >= CSP_BLOCK_FIRST && walker->table->isa != walker->isa)
+        csp_walker_forget_regions(walker);
+    walker->needs_context = false;
+}
+
+static uint64_t current(const struct csp_walker *walker)
+{
+    if (walker->block < CSP_BLOCK_FIRST)
+        return walker->pc;
+    return walker->base + 4 * (uint64_t)walker->table->blocks[walker->block].start;
+}
+
+static void add_no_code(struct csp_walker *walker)
+{
+    csp_element_batch_add(walker->out, CSP_ELEMENT_NO_CODE, walker->source)->a = walker->pc;
+    walker->needs_address = true;
+}
+
+static void add_range(struct csp_walker *walker, uint64_t start, uint64_t end,
+                      enum csp_branch_kind kind, bool taken)
+{
+    struct csp_element *range =
+        csp_element_batch_add(walker->out, CSP_ELEMENT_RANGE, walker->source);
+    range->kind = (uint8_t)kind;
+    range->taken = taken;
+    range->last_size = 4;
+    range->instructions = (uint32_t)((end - start) / 4);
+    range->a = start;
+    range->b = end;
+}
+
+/* The mapping that holds `address`; null when none does. */
+static const struct csp_code_region *region_at(struct csp_walker *walker, uint64_t address)
+{
+    struct csp_code_region *region = &walker->regions[address >> 16 & (CSP_WALKER_REGIONS - 1)];
+    if (address >= region->start && address < region->end)
+        return region;
+    struct csp_code_region found;
+    if (!walker->code->find(walker->code->user, walker->source, walker->context_id, address,
+                            &found))
+        return NULL;
+    *region = found;
+    return region;
+}
+
+/* Makes the region that holds `address` the one in force, and tells the address's word in its
+ * table; false when there is no code that can be walked. */
+static bool enter(struct csp_walker *walker, uint64_t address, uint32_t *word)
+{
+    const struct csp_code_region *region = region_at(walker, address);
+    if (!region || (address & 3))
+        return false;
+    struct csp_block_table *table =
+        csp_block_cache_table(region->blocks, (enum csp_isa)walker->isa, walker->waits);
+    uint64_t offset = (address - region->base) / 4;
+    if (!table || offset >= table->words)
+        return false;
+    walker->table = table;
+    walker->base = region->base;
+    *word = (uint32_t)offset;
+    return true;
+}
+
+/* Looks up the block at pc; false when there is none, or one that runs out of the code. */
+static bool look_up(struct csp_walker *walker)
+{
+    uint32_t word;
+    if (!enter(walker, walker->pc, &word))
+        return false;
+    uint32_t number = csp_block_table_at(walker->table, word);
+    if (csp_block_runs_out(walker->table->blocks[number].shape))
+        return false;
+    walker->block = number;
+    return true;
+}
+
+static uint64_t block_end(const struct csp_walker *walker, const struct csp_block *block)
+{
+    return walker->base + 4 * ((uint64_t)block->start + csp_block_count(block->shape));
+}
+
+/* What follows a branch to a register: an address packet, or what the return stack says. */
+static void after_indirect(struct csp_walker *walker, enum csp_branch_kind kind)
+{
+    walker->needs_address = walker->pc_is_stale = true;
+    walker->pop_pending = walker->has_return_stack;
+    if (walker->returns_by_branch && kind == CSP_BRANCH_EXCEPTION_RETURN)
+        csp_element_batch_add(walker->out, CSP_ELEMENT_EXCEPTION_RETURN, walker->source);
+}
+
+static void push_return(struct csp_walker *walker, enum csp_branch_kind kind, uint64_t address)
+{
+    bool is_call = kind == CSP_BRANCH_CALL || kind == CSP_BRANCH_INDIRECT_CALL;
+    if (!is_call || walker->stack_waits)
+        return;
+    csp_return_stack_push(&walker->stack, address);
+    walker->pop_pending = false;
+}
+
+/* Goes on from block `number` as its last instruction came out, without a link to follow. */
+static void leave_block(struct csp_walker *walker, uint32_t number, uint32_t link, unsigned taken)
+{
+    const struct csp_block *block = &walker->table->blocks[number];
+    if (link == CSP_BLOCK_INDIRECT) {
+        walker->pc = block_end(walker, block);
+        walker->block = CSP_BLOCK_UNKNOWN;
+        after_indirect(walker, csp_block_kind(block->shape));
+        return;
+    }
+    if (taken && csp_block_branches(block->shape)) {
+        int64_t target = csp_block_table_target(walker->table, number);
+        move_to(walker, walker->base + 4 * (uint64_t)target);
+        return;
+    }
+    move_to(walker, block_end(walker, block));
+}
+
+/* One waypoint whose block is not in one table: it crosses from one mapping into the next, or the
+ * code ends before it. */
+static void step_across(struct csp_walker *walker, unsigned taken)
+{
+    uint64_t start = walker->pc;
+    uint32_t word;
+    while (enter(walker, walker->pc, &word)) {
+        uint32_t number = csp_block_table_at(walker->table, word);
+        const struct csp_block *block = &walker->table->blocks[number];
+        if (csp_block_runs_out(block->shape)) {
+            walker->pc = block_end(walker, block);
+            continue;
+        }
+        uint32_t shape = block->shape;
+        uint64_t end = block_end(walker, block);
+        add_range(walker, start, end, csp_block_kind(shape), taken && csp_block_branches(shape));
+        if (walker->has_return_stack && taken)
+            push_return(walker, csp_block_kind(shape), end);
+        leave_block(walker, number, block->next[taken], taken);
+        return;
+    }
+    if (walker->isa != CSP_ISA_A64)
+        walker->unsupported++;
+    if (walker->pc != start)
+        add_range(walker, start, walker->pc, CSP_BRANCH_UNKNOWN, false);
+    add_no_code(walker);
+}
+
+/* The fast path: from block to block by their links. Stops where there is none, and returns how
+ * many waypoints are left. */
+static inline __attribute__((always_inline)) unsigned
+follow(struct csp_walker *walker, uint64_t bits, unsigned count, bool with_stack)
+{
+    struct csp_block_table *table = walker->table;
+    const struct csp_block *blocks = table->blocks;
+    const uint64_t base = walker->base;
+    const struct csp_element model = {
+        .type = CSP_ELEMENT_RANGE, .last_size = 4, .source = walker->source};
+    uint64_t header;
+    memcpy(&header, &model, sizeof header);
+    csp_element_batch_reserve(walker->out, count);
+    struct csp_element *out = walker->out->data + walker->out->len;
+    uint32_t number = walker->block, link = number;
+    do {
+        const struct csp_block *block = &blocks[number];
+        unsigned taken = bits & 1;
+        uint32_t shape = block->shape, instructions = csp_block_count(shape);
+        uint64_t start = base + 4 * (uint64_t)block->start;
+        uint64_t end = start + 4 * (uint64_t)instructions;
+        uint64_t words[4] = {header | (shape >> 16 & 0xff00) |
+                                 (taken & csp_block_branches(shape)) << 16,
+                             instructions, start, end};
+        memcpy(out++, words, sizeof words);
+        bits >>= 1;
+        count--;
+        if (with_stack && taken)
+            push_return(walker, csp_block_kind(shape), end);
+        link = __atomic_load_n(&block->next[taken], __ATOMIC_ACQUIRE);
+        if (link < CSP_BLOCK_FIRST) {
+            if (link == CSP_BLOCK_UNKNOWN)
+                link = csp_block_table_link(table, number, taken);
+            if (link < CSP_BLOCK_FIRST) {
+                walker->out->len = (size_t)(out - walker->out->data);
+                leave_block(walker, number, link, taken);
+                return count;
+            }
+        }
+        number = link;
+    } while (count);
+    walker->out->len = (size_t)(out - walker->out->data);
+    walker->block = number;
+    return 0;
+}
+
+bool csp_walker_pop(struct csp_walker *walker)
+{
+    if (!walker->pop_pending)
+        return true;
+    uint64_t address;
+    walker->pop_pending = false;
+    if (!csp_return_stack_pop(&walker->stack, &address))
+        return false;
+    move_to(walker, address);
+    walker->needs_address = false;
+    return true;
+}
+
+bool csp_walker_atoms(struct csp_walker *walker, uint64_t bits, unsigned count)
+{
+    while (count) {
+        if (walker->pop_pending && !csp_walker_pop(walker))
+            return false;
+        if (walker->needs_address || walker->needs_context)
+            return true;
+        unsigned left;
+        if (walker->block < CSP_BLOCK_FIRST && !look_up(walker)) {
+            step_across(walker, bits & 1);
+            left = count - 1;
+        } else if (walker->has_return_stack) {
+            left = follow(walker, bits, count, true);
+        } else {
+            left = follow(walker, bits, count, false);
+        }
+        bits >>= (count - left) & 63;
+        count = left;
+    }
+    return true;
+}
+
+/* What the instruction at an address does; false when it is not known. */
+static bool instruction_at(struct csp_walker *walker, uint64_t address, struct csp_aarch64 *what)
+{
+    uint32_t word;
+    if (walker->isa != CSP_ISA_A64 || !enter(walker, address, &word))
+        return false;
+    *what = csp_aarch64_classify(csp_load32(walker->table->code + 4 * (size_t)word));
+    return true;
+}
+
+/* The end of the known code that begins at `address`, but no further than `limit`. */
+static uint64_t known_until(struct csp_walker *walker, uint64_t address, uint64_t limit)
+{
+    uint32_t word;
+    while (address < limit && enter(walker, address, &word)) {
+        uint64_t end = walker->base + 4 * (uint64_t)walker->table->words;
+        address = end < limit ? end : limit;
+    }
+    return address;
+}
+
+void csp_walker_run_to(struct csp_walker *walker, uint64_t address)
+{
+    uint64_t start = current(walker);
+    if (walker->pc_is_stale || walker->needs_context || start >= address)
+        return;
+    uint64_t end = known_until(walker, start, address & 3 ? UINT64_MAX : address);
+    struct csp_aarch64 last;
+    if (end > start) {
+        bool known = instruction_at(walker, end - 4, &last);
+        enum csp_branch_kind kind = known ? (enum csp_branch_kind)last.kind : CSP_BRANCH_UNKNOWN;
+        add_range(walker, start, end, kind, kind != CSP_BRANCH_UNKNOWN);
+    }
+    move_to(walker, end);
+    if (end != address)
+        add_no_code(walker);
+}
+
+void csp_walker_branch_at(struct csp_walker *walker, uint64_t address)
+{
+    uint64_t start = current(walker), end = address + 4;
+    struct csp_aarch64 branch;
+    if (walker->needs_context)
+        return;
+    if (!instruction_at(walker, address, &branch)) {
+        csp_element_batch_add(walker->out, CSP_ELEMENT_NO_CODE, walker->source)->a = address;
+        walker->needs_address = true;
+        return;
+    }
+    if (walker->needs_address || start > address)
+        start = address;
+    walker->needs_address = false;
+    bool is_branch =
+        branch.type == CSP_AARCH64_BRANCH || branch.type == CSP_AARCH64_BRANCH_INDIRECT;
+    add_range(walker, start, end, (enum csp_branch_kind)branch.kind, is_branch);
+    if (walker->has_return_stack)
+        push_return(walker, (enum csp_branch_kind)branch.kind, end);
+    move_to(walker, end);
+    if (branch.type == CSP_AARCH64_BRANCH)
+        move_to(walker, address + (uint64_t)(int64_t)branch.offset);
+    else if (branch.type == CSP_AARCH64_BRANCH_INDIRECT)
+        after_indirect(walker, (enum csp_branch_kind)branch.kind);
+}
+
+/* Whether `count` instructions from `start` on are known to run in a row: none but the last of them
+ * is a branch. */
+static bool runs_in_a_row(struct csp_walker *walker, uint64_t start, uint64_t end)
+{
+    uint32_t word;
+    while (start < end) {
+        if (!enter(walker, start, &word))
+            return false;
+        const struct csp_block *block =
+            &walker->table->blocks[csp_block_table_at(walker->table, word)];
+        start = block_end(walker, block);
+        if (csp_block_branches(block->shape))
+            return start >= end;
+    }
+    return true;
+}
+
+void csp_walker_run_count(struct csp_walker *walker, uint32_t count, uint64_t address, uint8_t isa)
+{
+    uint64_t start = current(walker), end = start + 4 * (uint64_t)count;
+    bool starts = !walker->needs_address && !walker->needs_context;
+    struct csp_aarch64 last;
+    bool in_a_row = starts && count && runs_in_a_row(walker, start, end) &&
+                    instruction_at(walker, end - 4, &last);
+    bool is_branch =
+        in_a_row && (last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT);
+    if (in_a_row && (is_branch || end == address)) {
+        add_range(walker, start, end, (enum csp_branch_kind)last.kind, is_branch);
+    } else {
+        struct csp_element *element =
+            csp_element_batch_add(walker->out, CSP_ELEMENT_NO_PATH, walker->source);
+        element->a = start;
+        element->b = address;
+        element->instructions = count;
+    }
+    csp_walker_jump(walker, address, isa);
+}
