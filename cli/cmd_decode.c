@@ -1,21 +1,21 @@
-/* csprof decode: trace to text. */
+/* csprof decode: trace to ranges, branch stacks and packets. */
 #include "cli/cli.h"
 
 #include "base/file.h"
 #include "base/progress.h"
+#include "decode/decode_output.h"
 #include "decode/snapshot.h"
-#include "decode/text_output.h"
-#include "decode/trace/opencsd_engine.h"
 
 #include <string.h>
 #include <time.h>
 
-enum format { RANGES, PACKETS, NONE };
-
 static const struct {
     const char *name;
-    enum format format;
-} formats[] = {{"ranges", RANGES}, {"packets", PACKETS}, {"none", NONE}};
+    enum csp_decode_format format;
+} formats[] = {
+    {"script", CSP_DECODE_SCRIPT}, {"preagg", CSP_DECODE_PREAGG}, {"packets", CSP_DECODE_PACKETS},
+    {"ranges", CSP_DECODE_RANGES}, {"none", CSP_DECODE_NONE},
+};
 
 static const struct {
     const char *name;
@@ -24,69 +24,173 @@ static const struct {
 
 enum { FORMATS = sizeof formats / sizeof *formats, ENGINES = sizeof engines / sizeof *engines };
 
-enum { FLUSH_AT = 1 << 20 };
-
 struct decode {
     struct csp_cli *cli;
-    const char *input, *snapshot, *output_path;
-    enum format format;
+    const char *input, *snapshot_path, *output_path, *symfs;
+    CSP_VEC(const char *) code;
     csp_engine_create_fn *engine;
-    struct csp_output output;
-    struct csp_buf text; /* not yet in the output */
-    uint64_t packets;
+    struct csp_snapshot *snapshot;
+    struct csp_recording *recording;
+    const struct csp_trace_input *trace;
+    struct csp_output file;
+    struct csp_decode_output output;
     struct csp_trace_stats stats;
 };
 
-static void write_text(struct decode *decode)
+static int take_format(struct decode *decode, const char *name)
 {
-    if (decode->text.len && decode->output.stream)
-        fwrite(decode->text.data, 1, decode->text.len, decode->output.stream);
-    decode->text.len = 0;
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(formats[i].name, name) != 0)
+            continue;
+        decode->output.format = formats[i].format;
+        return 0;
+    }
+    return csp_cli_usage(decode->cli, "there is no format '%s'", name);
 }
 
-static int on_elements(void *user, const struct csp_element *elements, size_t count)
+static int take_engine(struct decode *decode, const char *name)
 {
-    struct decode *decode = user;
-    for (size_t i = 0; i < count; i++)
-        if (elements[i].type == CSP_ELEMENT_RANGE)
-            csp_text_range(&decode->text, &elements[i]);
-    if (decode->text.len >= FLUSH_AT)
-        write_text(decode);
+    for (int i = 0; i < ENGINES; i++) {
+        if (strcmp(engines[i].name, name) != 0)
+            continue;
+        decode->engine = engines[i].create;
+        return 0;
+    }
+    return csp_cli_usage(decode->cli, "there is no engine '%s'", name);
+}
+
+static int take_option(struct decode *decode, const char *option, const char *value)
+{
+    if (!strcmp(option, "-i"))
+        decode->input = value;
+    else if (!strcmp(option, "--snapshot"))
+        decode->snapshot_path = value;
+    else if (!strcmp(option, "-o"))
+        decode->output_path = value;
+    else if (!strcmp(option, "--symfs"))
+        decode->symfs = value;
+    else if (!strcmp(option, "--code"))
+        csp_vec_push(&decode->code, value);
+    else if (!strcmp(option, "--format"))
+        return take_format(decode, value);
+    else
+        return take_engine(decode, value);
     return 0;
 }
 
-static void on_packet(void *user, uint64_t offset, uint8_t source, const char *text)
+static int take_options(struct decode *decode, int argc, char **argv)
 {
-    struct decode *decode = user;
-    csp_buf_printf(&decode->text, "%llu %02x %s\n", (unsigned long long)offset, source, text);
-    if (decode->text.len >= FLUSH_AT)
-        write_text(decode);
-}
-
-static void on_engine(void *user, struct csp_engine *engine)
-{
-    struct decode *decode = user;
-    if (decode->format == PACKETS)
-        csp_engine_opencsd_print_packets(engine, on_packet, decode);
-}
-
-static int decode_input(struct decode *decode, const struct csp_trace_input *input)
-{
-    struct csp_trace_consumer consumer = {.user = decode};
-    if (decode->format == RANGES)
-        consumer.elements = on_elements;
-    for (uint32_t i = 0; i < input->streams.len; i++) {
-        int error = csp_trace_decode(input, i, decode->engine, &consumer, on_engine, &decode->stats,
-                                     &decode->cli->diag);
+    static const char *const known[] = {"-i",     "--snapshot", "-o",      "--symfs",
+                                        "--code", "--format",   "--engine"};
+    for (int i = 1; i < argc; i += 2) {
+        bool found = false;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            found |= !strcmp(argv[i], known[k]);
+        if (!found)
+            return csp_cli_usage(decode->cli, "there is no option '%s'", argv[i]);
+        if (i + 1 == argc)
+            return csp_cli_usage(decode->cli, "%s needs a value", argv[i]);
+        int error = take_option(decode, argv[i], argv[i + 1]);
         if (error)
             return error;
     }
-    write_text(decode);
+    if (decode->input && decode->snapshot_path)
+        return csp_cli_usage(decode->cli, "-i and --snapshot exclude each other");
+    if (decode->output.format == CSP_DECODE_PACKETS && decode->engine != csp_engine_create_opencsd)
+        return csp_cli_usage(decode->cli, "--format packets needs --engine opencsd");
     return 0;
 }
 
-static void print_json(const struct decode *decode, const struct csp_trace_input *input,
-                       double seconds)
+static int open_input(struct decode *decode)
+{
+    struct csp_diag *diag = &decode->cli->diag;
+    if (decode->snapshot_path) {
+        int error = csp_snapshot_open(&decode->snapshot, decode->snapshot_path, diag);
+        if (!error)
+            decode->trace = csp_snapshot_trace(decode->snapshot);
+        return error;
+    }
+    struct csp_image_options images = {decode->symfs, decode->code.data, decode->code.len};
+    const char *path = decode->input ? decode->input : "csprof.data";
+    int error = csp_recording_open(&decode->recording, path, &images, diag);
+    if (!error)
+        error = csp_recording_require_trace(decode->recording, diag);
+    if (error)
+        return error;
+    decode->trace = csp_recording_trace(decode->recording);
+    decode->output.recording = decode->recording;
+    return 0;
+}
+
+static uint64_t stream_bytes(const struct csp_stream *stream)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < stream->chunks.len; i++)
+        for (size_t k = 0; k < stream->chunks.data[i].piece_count; k++)
+            bytes += stream->chunks.data[i].pieces[k].size;
+    return bytes;
+}
+
+static int decode_streams(struct decode *decode)
+{
+    struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
+    struct csp_progress progress;
+    uint64_t total = 0, done = 0;
+    int error = 0;
+    for (size_t i = 0; i < decode->trace->streams.len; i++)
+        total += stream_bytes(&decode->trace->streams.data[i]);
+    csp_progress_begin(&progress, "decoding", total, decode->cli->quiet);
+    for (uint32_t i = 0; i < decode->trace->streams.len && !error; i++) {
+        error = csp_trace_decode(decode->trace, i, decode->engine, &consumer,
+                                 csp_decode_output_started, &decode->stats, &decode->cli->diag);
+        done += stream_bytes(&decode->trace->streams.data[i]);
+        csp_progress_at(&progress, done);
+    }
+    csp_progress_end(&progress);
+    return error;
+}
+
+/* An empty result has a reason, which is told; so has code that was not followed. */
+static int judge(struct decode *decode)
+{
+    bool nothing = !decode->stats.windows.ranges;
+    struct csp_diag *diag = &decode->cli->diag;
+    if (!decode->trace->streams.len)
+        return 0;
+    if (decode->recording)
+        return csp_recording_report_missing(decode->recording, nothing, diag);
+    if (nothing)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: nothing was decoded: the trace goes through no code of the snapshot",
+                        decode->snapshot_path);
+    if (decode->stats.windows.unmapped_ranges)
+        csp_warn(diag, "%s: trace went %llu times where the snapshot has no code",
+                 decode->snapshot_path, (unsigned long long)decode->stats.windows.unmapped_ranges);
+    return 0;
+}
+
+static int write_output(struct decode *decode)
+{
+    struct csp_diag *diag = &decode->cli->diag;
+    int error = 0;
+    if (decode->output_path || !decode->cli->json)
+        error =
+            csp_output_open(&decode->file, decode->output_path ? decode->output_path : "-", diag);
+    decode->output.stream = decode->file.stream;
+    if (!error)
+        error = csp_decode_output_begin(&decode->output, diag);
+    if (!error)
+        error = decode_streams(decode);
+    if (!error)
+        error = judge(decode);
+    if (error)
+        return error;
+    csp_decode_output_end(&decode->output);
+    bool nothing = !decode->trace->streams.len;
+    return decode->file.stream && !nothing ? csp_output_commit(&decode->file, diag) : 0;
+}
+
+static void print_json(const struct decode *decode, double seconds)
 {
     const struct csp_window_stats *windows = &decode->stats.windows;
     const struct csp_engine_stats *engine = &decode->stats.engine;
@@ -94,21 +198,42 @@ static void print_json(const struct decode *decode, const struct csp_trace_input
     struct csp_json json = {.out = &out};
     csp_json_object(&json, NULL);
     csp_json_number(&json, "trace_bytes", engine->bytes);
-    csp_json_number(&json, "sources", input->sources.len);
+    csp_json_number(&json, "sources", decode->trace->sources.len);
     csp_json_number(&json, "windows", windows->windows);
+    csp_json_number(&json, "distinct_windows", decode->output.distinct.len);
     csp_json_number(&json, "runs", windows->runs);
     csp_json_number(&json, "ranges", windows->ranges);
     csp_json_number(&json, "instructions", windows->instructions);
     csp_json_number(&json, "branches", windows->branches);
     csp_json_number(&json, "unmapped_ranges", windows->unmapped_ranges);
+    csp_json_number(&json, "unknown_paths", windows->unknown_paths);
     csp_json_number(&json, "discontinuities", windows->discontinuities);
+    csp_json_number(&json, "overflows", windows->overflows);
     csp_json_number(&json, "exceptions", windows->exceptions);
     csp_json_number(&json, "bad_packets", engine->bad_packets);
     csp_json_number(&json, "lost_bytes", engine->lost_bytes);
+    if (decode->output.format == CSP_DECODE_SCRIPT)
+        csp_json_number(&json, "empty_runs", decode->output.empty_runs);
     csp_json_real(&json, "seconds", seconds);
     csp_json_end(&json);
     fwrite(out.data, 1, out.len, stdout);
     csp_buf_free(&out);
+}
+
+static void print_summary(struct decode *decode)
+{
+    const struct csp_window_stats *windows = &decode->stats.windows;
+    const struct csp_engine_stats *engine = &decode->stats.engine;
+    csp_note(&decode->cli->diag,
+             "%llu bytes of trace: %llu windows, %llu ranges, %llu instructions, %llu branches",
+             (unsigned long long)engine->bytes, (unsigned long long)windows->windows,
+             (unsigned long long)windows->ranges, (unsigned long long)windows->instructions,
+             (unsigned long long)windows->branches);
+    if (decode->output.format == CSP_DECODE_SCRIPT && decode->output.empty_runs)
+        csp_note(&decode->cli->diag,
+                 "%llu runs without a taken branch are not in the script: llvm-profgen takes no "
+                 "sample with an empty branch stack",
+                 (unsigned long long)decode->output.empty_runs);
 }
 
 static double now(void)
@@ -118,74 +243,71 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static int parse_options(struct decode *decode, int argc, char **argv)
+static void release(struct decode *decode)
 {
-    struct csp_cli *cli = decode->cli;
-    for (int i = 1; i < argc; i++) {
-        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        static const char *const known[] = {"-i", "--snapshot", "-o", "--format", "--engine"};
-        bool found = false;
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            found |= !strcmp(option, known[k]);
-        if (!found)
-            return csp_cli_usage(cli, "unknown option '%s'", option);
-        if (!value)
-            return csp_cli_usage(cli, "%s needs a value", option);
-        i++;
-        if (!strcmp(option, "-i"))
-            decode->input = value;
-        else if (!strcmp(option, "--snapshot"))
-            decode->snapshot = value;
-        else if (!strcmp(option, "-o"))
-            decode->output_path = value;
-        else if (!strcmp(option, "--format")) {
-            size_t k = 0;
-            while (k < FORMATS && strcmp(formats[k].name, value) != 0)
-                k++;
-            if (k == FORMATS)
-                return csp_cli_usage(cli, "unknown format '%s'", value);
-            decode->format = formats[k].format;
-        } else {
-            size_t k = 0;
-            while (k < ENGINES && strcmp(engines[k].name, value) != 0)
-                k++;
-            if (k == ENGINES)
-                return csp_cli_usage(cli, "unknown engine '%s'", value);
-            decode->engine = engines[k].create;
-        }
-    }
-    return 0;
+    csp_output_abort(&decode->file);
+    csp_decode_output_free(&decode->output);
+    csp_snapshot_close(decode->snapshot);
+    csp_recording_close(decode->recording);
+    csp_vec_free(&decode->code);
 }
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct decode decode = {.cli = cli, .engine = csp_engine_create_opencsd};
-    int error = parse_options(&decode, argc, argv);
-    if (error)
-        return error;
-    struct csp_snapshot *snapshot = NULL;
     double began = now();
-    error = csp_snapshot_open(&snapshot, decode.snapshot, &cli->diag);
-    if (error)
-        return csp_error_exit(error);
-    if (decode.output_path || !cli->json)
-        error = csp_output_open(&decode.output, decode.output_path ? decode.output_path : "-",
-                                &cli->diag);
-    if (!error)
-        error = decode_input(&decode, csp_snapshot_trace(snapshot));
-    if (!error && decode.output.stream)
-        error = csp_output_commit(&decode.output, &cli->diag);
-    if (!error && cli->json)
-        print_json(&decode, csp_snapshot_trace(snapshot), now() - began);
-    csp_output_abort(&decode.output);
-    csp_snapshot_close(snapshot);
-    csp_buf_free(&decode.text);
-    return csp_error_exit(error);
+    int code = take_options(&decode, argc, argv);
+    if (!code) {
+        int error = open_input(&decode);
+        if (!error)
+            error = write_output(&decode);
+        if (!error && cli->json)
+            print_json(&decode, now() - began);
+        else if (!error && decode.trace->streams.len)
+            print_summary(&decode);
+        code = (int)csp_error_exit(error);
+    }
+    release(&decode);
+    return code;
 }
 
 const struct csp_command csp_command_decode = {
     .name = "decode",
-    .summary = "turn trace into ranges, branch stacks and samples",
-    .usage = "",
+    .summary = "turn trace into ranges, branch stacks or packets",
+    .usage =
+        "usage: csprof decode [-i FILE | --snapshot DIR] [options]\n"
+        "\n"
+        "Decodes the ETMv4 or ETE trace of a recording (perf.data, whoever wrote it) or of a\n"
+        "CoreSight snapshot.\n"
+        "\n"
+        "  -i FILE          the recording; csprof.data when neither -i nor --snapshot is given\n"
+        "  --snapshot DIR   a folder with snapshot.ini, trace buffers and memory dumps\n"
+        "  --symfs DIR      look for the files that were mapped below DIR: by path, by name, by\n"
+        "                   build-id; not at their own paths\n"
+        "  --code PATH=FILE take FILE for what was mapped as PATH (or whose name is PATH), "
+        "whatever\n"
+        "                   its build-id; may be repeated\n"
+        "  --engine opencsd OpenCSD's full decoder, the reference (the default)\n"
+        "           native  csprof's own\n"
+        "  --format script  mappings, then the branch stack of each run, newest branch first, as\n"
+        "                   perf script prints them and llvm-profgen reads them (the default)\n"
+        "           preagg  counted branches and fall-throughs, for perf2bolt -pa\n"
+        "           ranges  a line `start end instructions kind` per range: hexadecimal, end\n"
+        "                   exclusive; kind of the last instruction, not-taken for a branch that\n"
+        "                   was not, none if it is no branch\n"
+        "           packets a line `offset source text` per packet\n"
+        "           none    nothing but the statistics\n"
+        "  -o FILE          write there instead of to standard output; with --json nothing is\n"
+        "                   written without it\n"
+        "  --json           statistics as one JSON object on standard output\n"
+        "\n"
+        "A file of which the build-id is known is used only if it has that build-id. Without\n"
+        "--symfs, perf's cache (~/.debug) is searched before the path itself. Code that is "
+        "missing\n"
+        "is named once, with how often the trace went there; what follows it is decoded from the\n"
+        "next address in the trace on.\n"
+        "\n"
+        "Exit codes: 0 done; 2 usage; 3 unusable input: no recording, no trace, or none of the\n"
+        "code that ran was found.\n",
     .run = run,
 };

@@ -1,5 +1,8 @@
 #include "decode/text_output.h"
 
+#include <inttypes.h>
+#include <sys/mman.h>
+
 const char *csp_branch_kind_name(enum csp_branch_kind kind)
 {
     static const char *const names[] = {
@@ -26,15 +29,46 @@ void csp_text_range(struct csp_buf *out, const struct csp_element *range)
     csp_buf_add_char(out, '\n');
 }
 
-void csp_text_branch_stack(struct csp_buf *out, const struct csp_branch *oldest_first, size_t count,
-                           size_t limit)
+/* perf prints an address right-aligned behind a tab. */
+static void add_frame(struct csp_buf *out, uint64_t address)
 {
-    size_t stop = limit && limit < count ? count - limit : 0;
-    for (size_t i = count; i > stop; i--) {
+    csp_buf_printf(out, "\t%16" PRIx64, address);
+}
+
+static void add_branches(struct csp_buf *out, const struct csp_branch *newest_first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
         csp_buf_add_string(out, " 0x");
-        csp_buf_add_hex(out, oldest_first[i - 1].from);
+        csp_buf_add_hex(out, newest_first[i].from);
         csp_buf_add_string(out, "/0x");
-        csp_buf_add_hex(out, oldest_first[i - 1].to);
+        csp_buf_add_hex(out, newest_first[i].to);
         csp_buf_add_string(out, "/P/-/-/0");
     }
+    csp_buf_add_char(out, '\n');
+}
+
+void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint32_t limit)
+{
+    uint32_t count = limit && limit < sample->branch_len ? limit : sample->branch_len;
+    for (uint32_t i = 0; i < sample->callchain_len; i++) {
+        add_frame(out, sample->callchain[i]);
+        csp_buf_add_char(out, '\n');
+    }
+    if (!sample->callchain_len)
+        add_frame(out, sample->ip);
+    add_branches(out, sample->branches, count);
+    if (sample->callchain_len)
+        csp_buf_add_char(out, '\n');
+}
+
+void csp_text_mapping(struct csp_buf *out, const struct csp_mmap_event *event)
+{
+    csp_buf_printf(out,
+                   "PERF_RECORD_MMAP2 %d/%d: [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64
+                   " %02x:%02x %" PRIu64 " %" PRIu64 "]: %c%c%cp %s\n",
+                   (int)event->pid, (int)event->tid, event->start, event->length,
+                   event->page_offset, event->major, event->minor, event->inode,
+                   event->inode_generation, event->protection & PROT_READ ? 'r' : '-',
+                   event->protection & PROT_WRITE ? 'w' : '-',
+                   event->protection & PROT_EXEC ? 'x' : '-', event->path);
 }

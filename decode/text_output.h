@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "decode/trace/element.h"
-#include "decode/window.h"
+#include "perfdata/record.h"
 
 /* "conditional", "call" …; "none" for CSP_BRANCH_UNKNOWN. */
 const char *csp_branch_kind_name(enum csp_branch_kind kind);
@@ -13,9 +13,12 @@ const char *csp_branch_kind_name(enum csp_branch_kind kind);
  * instruction, or "not-taken" when it is a branch that did not. */
 void csp_text_range(struct csp_buf *out, const struct csp_element *range);
 
-/* ` 0xFROM/0xTO/P/-/-/0 …`, newest first, at most `limit` (0: all); as perf script prints a branch
- * stack, and llvm-profgen reads it. No newline. */
-void csp_text_branch_stack(struct csp_buf *out, const struct csp_branch *oldest_first, size_t count,
-                           size_t limit);
+/* A sample as `perf script -F ip,brstack` prints it, and llvm-profgen reads it: with a callchain,
+ * its addresses leaf first, one a line, then the branch stack on a line; without, the address and
+ * the branch stack on one line. Branches newest first, at most `limit` (0: all). */
+void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint32_t limit);
+
+/* A mapping as `perf script --show-mmap-events` prints it, for llvm-profgen. */
+void csp_text_mapping(struct csp_buf *out, const struct csp_mmap_event *event);
 
 #endif

@@ -89,13 +89,14 @@ static void lose_path(struct csp_window_builder *builder, uint64_t address)
 {
     if (is_lost(builder))
         return;
-    if (builder->in_run && builder->from_branch) { /* the branch there did happen */
+    if (!builder->in_run)
+        begin_run(builder, address);
+    if (builder->from_branch) { /* the branch there did happen */
         csp_vec_push(&builder->out->branches,
                      (struct csp_branch){builder->from, address, builder->kind});
         builder->stats.branches++;
     }
-    if (!builder->in_run)
-        begin_run(builder, address);
+    last_run(builder)->end = address;
     end_run(builder, CSP_RUN_NO_CODE);
 }
 

@@ -1,0 +1,146 @@
+#include "decode/decode_output.h"
+
+#include "decode/text_output.h"
+#include "decode/trace/opencsd_engine.h"
+
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+enum { WRITE_AT = 1 << 20, INSTRUCTION = 4 };
+
+static void write_text(struct csp_decode_output *output)
+{
+    if (output->stream && output->text.len)
+        fwrite(output->text.data, 1, output->text.len, output->stream);
+    output->text.len = 0;
+}
+
+static void write_when_large(struct csp_decode_output *output)
+{
+    if (output->text.len >= WRITE_AT)
+        write_text(output);
+}
+
+static int on_elements(void *user, const struct csp_element *elements, size_t count)
+{
+    struct csp_decode_output *output = user;
+    for (size_t i = 0; i < count; i++)
+        if (elements[i].type == CSP_ELEMENT_RANGE)
+            csp_text_range(&output->text, &elements[i]);
+    write_when_large(output);
+    return 0;
+}
+
+static void on_packet(void *user, uint64_t offset, uint8_t source, const char *text)
+{
+    struct csp_decode_output *output = user;
+    csp_buf_printf(&output->text, "%" PRIu64 " %02x %s\n", offset, source, text);
+    write_when_large(output);
+}
+
+/* What a window did, without when and whose it was. */
+static uint64_t hash_window(const struct csp_windows *windows, const struct csp_window *window)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < window->run_len; i++) {
+        const struct csp_run *run = &windows->runs.data[window->run_first + i];
+        uint64_t ends[] = {run->start, run->end, run->how, run->return_address, hash};
+        hash = XXH3_64bits_withSeed(ends, sizeof ends, hash);
+        for (uint32_t k = 0; k < run->branch_len; k++) {
+            const struct csp_branch *branch = &windows->branches.data[run->branch_first + k];
+            uint64_t both[] = {branch->from, branch->to};
+            hash = XXH3_64bits_withSeed(both, sizeof both, hash);
+        }
+    }
+    return hash;
+}
+
+static void add_script(struct csp_decode_output *output, const struct csp_windows *windows,
+                       const struct csp_run *run)
+{
+    if (!run->branch_len) {
+        output->empty_runs++;
+        return;
+    }
+    struct csp_branch *newest_first = csp_malloc(run->branch_len * sizeof *newest_first);
+    for (uint32_t i = 0; i < run->branch_len; i++)
+        newest_first[i] = windows->branches.data[run->branch_first + run->branch_len - 1 - i];
+    struct csp_sample sample = {
+        .ip = run->ranges && run->how != CSP_RUN_NO_CODE ? run->end - INSTRUCTION : run->end,
+        .branches = newest_first,
+        .branch_len = run->branch_len,
+    };
+    csp_text_sample(&output->text, &sample, output->limit);
+    free(newest_first);
+}
+
+static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk,
+                      const struct csp_windows *windows)
+{
+    struct csp_decode_output *output = user;
+    (void)source;
+    for (size_t i = 0; i < windows->windows.len; i++)
+        ++*csp_map_at(&output->distinct, hash_window(windows, &windows->windows.data[i]));
+    if (output->format == CSP_DECODE_PREAGG)
+        csp_preagg_add(&output->preagg, chunk, windows);
+    for (size_t i = 0; i < windows->runs.len && output->format == CSP_DECODE_SCRIPT; i++)
+        add_script(output, windows, &windows->runs.data[i]);
+    write_when_large(output);
+    return 0;
+}
+
+/* llvm-profgen learns from these lines where the binary was loaded. */
+static int add_mappings(struct csp_decode_output *output, struct csp_diag *diag)
+{
+    struct csp_records *records;
+    struct csp_record record;
+    struct csp_mmap_event event;
+    int error =
+        csp_records_open(&records, csp_recording_perfdata(output->recording), CSP_ORDER_TIME, diag);
+    if (error)
+        return error;
+    while (csp_records_next(records, &record) > 0)
+        if (csp_record_mmap(&record, &event) && event.protection & PROT_EXEC)
+            csp_text_mapping(&output->text, &event);
+    csp_records_close(records);
+    return 0;
+}
+
+int csp_decode_output_begin(struct csp_decode_output *output, struct csp_diag *diag)
+{
+    output->preagg.recording = output->recording;
+    if (output->format == CSP_DECODE_SCRIPT && output->recording)
+        return add_mappings(output, diag);
+    return 0;
+}
+
+struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output)
+{
+    return (struct csp_trace_consumer){
+        .elements = output->format == CSP_DECODE_RANGES ? on_elements : NULL,
+        .windows = on_windows,
+        .user = output,
+    };
+}
+
+void csp_decode_output_started(void *user, struct csp_engine *engine)
+{
+    struct csp_decode_output *output = user;
+    if (output->format == CSP_DECODE_PACKETS)
+        csp_engine_opencsd_print_packets(engine, on_packet, output);
+}
+
+void csp_decode_output_end(struct csp_decode_output *output)
+{
+    if (output->format == CSP_DECODE_PREAGG)
+        csp_preagg_text(&output->preagg, &output->text);
+    write_text(output);
+}
+
+void csp_decode_output_free(struct csp_decode_output *output)
+{
+    csp_preagg_free(&output->preagg);
+    csp_map_free(&output->distinct);
+    csp_buf_free(&output->text);
+}

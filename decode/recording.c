@@ -1,0 +1,208 @@
+#include "decode/recording_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Learns which process a thread belongs to. */
+static void note_thread(struct csp_recording *recording, uint32_t pid, uint32_t tid)
+{
+    if (pid != CSP_NO_TID && tid != CSP_NO_TID && tid)
+        *csp_map_at(&recording->pid_of_tid, tid) = (uint64_t)pid + 1;
+}
+
+static void note_threads(struct csp_recording *recording, const struct csp_record *record)
+{
+    struct csp_task_event task;
+    struct csp_comm_event comm;
+    struct csp_itrace_start_event start;
+    if (record->type == CSP_RECORD_FORK && csp_record_task(record, &task))
+        note_thread(recording, task.pid, task.tid);
+    else if (record->type == CSP_RECORD_COMM && csp_record_comm(record, &comm))
+        note_thread(recording, comm.pid, comm.tid);
+    else if (record->type == CSP_RECORD_ITRACE_START && csp_record_itrace_start(record, &start))
+        note_thread(recording, start.pid, start.tid);
+    else if (record->ids & CSP_SAMPLE_TID)
+        note_thread(recording, record->pid, record->tid);
+}
+
+static int read_records(struct csp_recording *recording, struct csp_diag *diag)
+{
+    int error = csp_records_open(&recording->records, recording->perfdata, CSP_ORDER_TIME, diag);
+    if (error)
+        return error;
+    recording->spaces = csp_spaces_create();
+    recording->aux.path = recording->file.path;
+    csp_spaces_build_ids(recording->spaces, csp_perfdata_info(recording->perfdata));
+    struct csp_record record;
+    while (!error && csp_records_next(recording->records, &record) > 0) {
+        csp_spaces_add(recording->spaces, &record);
+        note_threads(recording, &record);
+        error = csp_auxtrace_add(&recording->aux, &record, diag);
+    }
+    return error;
+}
+
+static int open_recording(struct csp_recording *recording, const char *path,
+                          const struct csp_image_options *options, struct csp_diag *diag)
+{
+    int error = csp_images_create(&recording->images, options, diag);
+    if (!error)
+        error = csp_file_map(&recording->file, path, diag);
+    if (!error)
+        error = csp_perfdata_open(&recording->perfdata, &recording->file, diag);
+    if (!error)
+        error = read_records(recording, diag);
+    if (error)
+        return error;
+    csp_auxtrace_finish(&recording->aux, diag);
+    recording->trace.open_code = csp_recording_open_code;
+    recording->trace.owner = recording;
+    csp_recording_make_streams(recording, diag);
+    struct csp_missing_code none = {0};
+    while (recording->missing.len < csp_spaces_binary_count(recording->spaces))
+        csp_vec_push(&recording->missing, none);
+    return 0;
+}
+
+int csp_recording_open(struct csp_recording **out, const char *path,
+                       const struct csp_image_options *options, struct csp_diag *diag)
+{
+    struct csp_recording *recording = csp_calloc(1, sizeof *recording);
+    pthread_mutex_init(&recording->lock, NULL);
+    int error = open_recording(recording, path, options, diag);
+    if (error)
+        csp_recording_close(recording);
+    else
+        *out = recording;
+    return error;
+}
+
+void csp_recording_close(struct csp_recording *recording)
+{
+    if (!recording)
+        return;
+    csp_trace_input_free(&recording->trace);
+    csp_auxtrace_free(&recording->aux);
+    if (recording->spaces)
+        csp_spaces_destroy(recording->spaces);
+    if (recording->records)
+        csp_records_close(recording->records);
+    if (recording->perfdata)
+        csp_perfdata_close(recording->perfdata);
+    if (recording->file.path)
+        csp_file_unmap(&recording->file);
+    csp_images_destroy(recording->images);
+    csp_map_free(&recording->pid_of_tid);
+    csp_vec_free(&recording->missing);
+    pthread_mutex_destroy(&recording->lock);
+    free(recording);
+}
+
+const struct csp_trace_input *csp_recording_trace(const struct csp_recording *recording)
+{
+    return &recording->trace;
+}
+
+const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *recording)
+{
+    return recording->perfdata;
+}
+
+const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording)
+{
+    return &recording->aux;
+}
+
+const struct csp_spaces *csp_recording_spaces(const struct csp_recording *recording)
+{
+    return recording->spaces;
+}
+
+uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid)
+{
+    const uint64_t *pid = csp_map_find(&recording->pid_of_tid, tid);
+    return pid ? (uint32_t)(*pid - 1) : tid;
+}
+
+int csp_recording_require_trace(const struct csp_recording *recording, struct csp_diag *diag)
+{
+    const struct csp_auxtrace *aux = &recording->aux;
+    const char *path = recording->file.path;
+    if (recording->trace.streams.len)
+        return 0;
+    if (aux->has_info && aux->type != CSP_AUXTRACE_CS_ETM)
+        return csp_fail(diag, CSP_ERR_UNSUPPORTED,
+                        "%s: its trace is not CoreSight (auxtrace type %d); only ETMv4 and ETE are "
+                        "decoded",
+                        path, (int)aux->type);
+    if (aux->missing_bytes && !aux->stored_bytes)
+        return 0;
+    if (!aux->has_info && !aux->fragments.len)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s has no trace: no AUXTRACE_INFO record; was it recorded with -e cs_etm, "
+                        "or by csprof collect?",
+                        path);
+    if (!aux->has_info)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: the trace cannot be decoded: the AUXTRACE_INFO record, which tells "
+                        "how the trace units were configured, is missing",
+                        path);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s has no trace: the trace units were set up, but stored nothing that can be "
+                    "decoded",
+                    path);
+}
+
+bool csp_recording_locate(struct csp_recording *recording, uint32_t pid, uint64_t time,
+                          uint64_t address, struct csp_location *location)
+{
+    const struct csp_mapping *mapping =
+        csp_spaces_find(recording->spaces, pid, time ? time : UINT64_MAX, address);
+    if (!mapping)
+        return false;
+    const struct csp_binary *binary = csp_spaces_binary(recording->spaces, mapping->binary);
+    location->binary = mapping->binary;
+    location->offset = address - mapping->start + mapping->page_offset;
+    location->address = location->offset;
+    location->image =
+        csp_images_find(recording->images, binary->path, &binary->build_id, pid, NULL);
+    if (location->image)
+        csp_image_address(location->image, location->offset, &location->address);
+    return true;
+}
+
+static void name_missing(const struct csp_recording *recording, const char *path,
+                         const struct csp_missing_code *missing, bool fatal, struct csp_diag *diag)
+{
+    if (fatal)
+        csp_fail(diag, CSP_ERR_INPUT, "%s: nothing was decoded: %s %s", recording->file.path, path,
+                 missing->why);
+    else
+        csp_warn(diag, "%s %s: trace went there %" PRIu64 " times and was not followed", path,
+                 missing->why, missing->count);
+}
+
+int csp_recording_report_missing(struct csp_recording *recording, bool nothing_decoded,
+                                 struct csp_diag *diag)
+{
+    bool fatal = nothing_decoded;
+    for (uint32_t i = 0; i < recording->missing.len; i++) {
+        const struct csp_missing_code *missing = &recording->missing.data[i];
+        if (!missing->count)
+            continue;
+        const char *path = csp_spaces_binary(recording->spaces, i)->path;
+        name_missing(recording, path, missing, fatal, diag);
+        fatal = false;
+    }
+    if (recording->unmapped.count) {
+        char where[64];
+        snprintf(where, sizeof where, "0x%" PRIx64, recording->unmapped.first);
+        name_missing(recording, where, &recording->unmapped, fatal, diag);
+        fatal = false;
+    }
+    if (fatal)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: nothing was decoded: the trace tells of no instruction",
+                        recording->file.path);
+    return nothing_decoded ? -CSP_ERR_INPUT : 0;
+}
