@@ -148,17 +148,16 @@ static uint32_t binary_of(struct csp_spaces *spaces, const struct csp_mmap_event
 void csp_spaces_map(struct csp_spaces *spaces, uint64_t time, const struct csp_mmap_event *event,
                     bool kernel)
 {
-    if (!event->length || event->start > UINT64_MAX - event->length) {
-        /* perf writes a kernel map up to the top of the address space */
-        if (!event->length || event->start + event->length) {
-            spaces->stats.malformed++;
-            return;
-        }
+    uint64_t end = event->start + event->length;
+    if (event->length && !end)
+        end = UINT64_MAX; /* up to the top of the address space */
+    if (end <= event->start) {
+        spaces->stats.malformed++;
+        return;
     }
     struct csp_mapping mapping = {
         .start = event->start,
-        .end =
-            event->start > UINT64_MAX - event->length ? UINT64_MAX : event->start + event->length,
+        .end = end,
         .page_offset = event->page_offset,
         .since = time,
         .binary = binary_of(spaces, event),
@@ -263,7 +262,9 @@ const struct csp_mapping *csp_spaces_find(const struct csp_spaces *spaces, uint3
     const struct version *version = version_at(spaces, pid, time);
     const struct csp_mapping *mapping =
         version ? csp_space_tree_find(&spaces->tree, version->root, address) : NULL;
-    if (mapping || pid == CSP_NO_TID)
+    /* Kernels live in the upper half; where addresses were withheld (kptr_restrict) perf writes a
+     * kernel mapping from 0 on, which must not hide that a user address is not mapped. */
+    if (mapping || pid == CSP_NO_TID || !(address >> 63))
         return mapping;
     version = version_at(spaces, CSP_NO_TID, time);
     return version ? csp_space_tree_find(&spaces->tree, version->root, address) : NULL;
