@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "decode/decode_output.h"
+#include "decode/recording_samples.h"
 #include "decode/snapshot.h"
 
 #include <string.h>
@@ -13,8 +14,8 @@ static const struct {
     const char *name;
     enum csp_decode_format format;
 } formats[] = {
-    {"script", CSP_DECODE_SCRIPT}, {"preagg", CSP_DECODE_PREAGG}, {"packets", CSP_DECODE_PACKETS},
-    {"ranges", CSP_DECODE_RANGES}, {"none", CSP_DECODE_NONE},
+    {"script", CSP_DECODE_SCRIPT},   {"samples", CSP_DECODE_SAMPLES}, {"preagg", CSP_DECODE_PREAGG},
+    {"packets", CSP_DECODE_PACKETS}, {"ranges", CSP_DECODE_RANGES},   {"none", CSP_DECODE_NONE},
 };
 
 static const struct {
@@ -35,6 +36,7 @@ struct decode {
     struct csp_output file;
     struct csp_decode_output output;
     struct csp_trace_stats stats;
+    struct csp_recording_samples_stats samples;
 };
 
 static int take_format(struct decode *decode, const char *name)
@@ -119,6 +121,7 @@ static int open_input(struct decode *decode)
         return error;
     decode->trace = csp_recording_trace(decode->recording);
     decode->output.recording = decode->recording;
+    decode->output.by_sample = csp_recording_has_samples(decode->recording);
     return 0;
 }
 
@@ -131,21 +134,44 @@ static uint64_t stream_bytes(const struct csp_stream *stream)
     return bytes;
 }
 
-static int decode_streams(struct decode *decode)
+static int decode_streams(struct decode *decode, struct csp_progress *progress)
 {
     struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
-    struct csp_progress progress;
-    uint64_t total = 0, done = 0;
     int error = 0;
-    for (size_t i = 0; i < decode->trace->streams.len; i++)
-        total += stream_bytes(&decode->trace->streams.data[i]);
-    csp_progress_begin(&progress, "decoding", total, decode->cli->quiet);
     for (uint32_t i = 0; i < decode->trace->streams.len && !error; i++) {
         error = csp_trace_decode(decode->trace, i, decode->engine, &consumer,
                                  csp_decode_output_started, &decode->stats, &decode->cli->diag);
-        done += stream_bytes(&decode->trace->streams.data[i]);
-        csp_progress_at(&progress, done);
+        csp_progress_at(progress, decode->stats.engine.bytes);
     }
+    return error;
+}
+
+static int decode_samples(struct decode *decode, struct csp_progress *progress)
+{
+    struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
+    struct csp_recording_samples_options options = {
+        .create = decode->engine,
+        .sample = csp_decode_output_sample,
+        .user = &decode->output,
+        .tee = &consumer,
+        .started = csp_decode_output_started,
+        .progress = progress,
+    };
+    int error =
+        csp_recording_samples(decode->recording, &options, &decode->samples, &decode->cli->diag);
+    decode->stats = decode->samples.trace;
+    return error;
+}
+
+static int decode_all(struct decode *decode)
+{
+    struct csp_progress progress;
+    uint64_t total = 0;
+    for (size_t i = 0; i < decode->trace->streams.len; i++)
+        total += stream_bytes(&decode->trace->streams.data[i]);
+    csp_progress_begin(&progress, "decoding", total, decode->cli->quiet);
+    int error =
+        decode->recording ? decode_samples(decode, &progress) : decode_streams(decode, &progress);
     csp_progress_end(&progress);
     return error;
 }
@@ -180,7 +206,7 @@ static int write_output(struct decode *decode)
     if (!error)
         error = csp_decode_output_begin(&decode->output, diag);
     if (!error)
-        error = decode_streams(decode);
+        error = decode_all(decode);
     if (!error)
         error = judge(decode);
     if (error)
@@ -188,6 +214,31 @@ static int write_output(struct decode *decode)
     csp_decode_output_end(&decode->output);
     bool nothing = !decode->trace->streams.len;
     return decode->file.stream && !nothing ? csp_output_commit(&decode->file, diag) : 0;
+}
+
+static void json_samples(struct csp_json *json, const struct csp_recording_samples_stats *samples)
+{
+    const struct csp_stitch_stats *stitch = &samples->stitch;
+    csp_json_number(json, "samples", samples->samples);
+    csp_json_number(json, "lost_samples", samples->lost);
+    csp_json_number(json, "malformed_samples", samples->malformed);
+    csp_json_number(json, "resume_samples", samples->resumes);
+    csp_json_number(json, "branch_stack_samples", samples->native);
+    csp_json_number(json, "pause_samples", stitch->pauses);
+    csp_json_number(json, "stitched_exact", stitch->verdicts[CSP_VERDICT_EXACT]);
+    csp_json_number(json, "stitched_time", stitch->verdicts[CSP_VERDICT_TIME]);
+    csp_json_number(json, "stitched_order", stitch->verdicts[CSP_VERDICT_ORDER]);
+    csp_json_number(json, "unstitched",
+                    stitch->verdicts[CSP_VERDICT_NONE] + stitch->verdicts[CSP_VERDICT_AMBIGUOUS]);
+    csp_json_object(json, "unstitched_reasons");
+    for (int i = CSP_UNSTITCHED_NOT + 1; i < CSP_UNSTITCHED_COUNT; i++)
+        csp_json_number(json, csp_unstitched_name((enum csp_unstitched)i), stitch->unstitched[i]);
+    csp_json_end(json);
+    csp_json_number(json, "windows_without_sample", stitch->windows_alone);
+    csp_json_number(json, "joined_runs", stitch->joined_runs);
+    csp_json_number(json, "callchains_repaired_by_history", stitch->repaired_by_history);
+    csp_json_number(json, "callchains_repaired_by_lr", stitch->repaired_by_lr);
+    csp_json_signed(json, "sample_lag_ns", stitch->clock.lag_median);
 }
 
 static void print_json(const struct decode *decode, double seconds)
@@ -213,11 +264,36 @@ static void print_json(const struct decode *decode, double seconds)
     csp_json_number(&json, "bad_packets", engine->bad_packets);
     csp_json_number(&json, "lost_bytes", engine->lost_bytes);
     if (decode->output.format == CSP_DECODE_SCRIPT)
-        csp_json_number(&json, "empty_runs", decode->output.empty_runs);
+        csp_json_number(&json, "empty_stacks", decode->output.empty_stacks);
+    if (decode->recording)
+        json_samples(&json, &decode->samples);
     csp_json_real(&json, "seconds", seconds);
     csp_json_end(&json);
     fwrite(out.data, 1, out.len, stdout);
     csp_buf_free(&out);
+}
+
+/* What became of the pause samples. */
+static void print_stitching(struct decode *decode)
+{
+    const struct csp_stitch_stats *stitch = &decode->samples.stitch;
+    struct csp_buf text = {0};
+    if (!stitch->pauses)
+        return;
+    csp_buf_printf(&text, "%llu pause samples:", (unsigned long long)stitch->pauses);
+    for (int i = CSP_VERDICT_EXACT; i <= CSP_VERDICT_ORDER; i++)
+        if (stitch->verdicts[i])
+            csp_buf_printf(&text, " %llu %s,", (unsigned long long)stitch->verdicts[i],
+                           csp_verdict_name((enum csp_verdict)i));
+    for (int i = CSP_UNSTITCHED_NOT + 1; i < CSP_UNSTITCHED_COUNT; i++)
+        if (stitch->unstitched[i])
+            csp_buf_printf(&text, " %llu unstitched (%s),",
+                           (unsigned long long)stitch->unstitched[i],
+                           csp_unstitched_name((enum csp_unstitched)i));
+    text.data[text.len - 1] = '\0';
+    csp_note(&decode->cli->diag, "%s; %llu windows without a sample", text.data,
+             (unsigned long long)stitch->windows_alone);
+    csp_buf_free(&text);
 }
 
 static void print_summary(struct decode *decode)
@@ -229,11 +305,13 @@ static void print_summary(struct decode *decode)
              (unsigned long long)engine->bytes, (unsigned long long)windows->windows,
              (unsigned long long)windows->ranges, (unsigned long long)windows->instructions,
              (unsigned long long)windows->branches);
-    if (decode->output.format == CSP_DECODE_SCRIPT && decode->output.empty_runs)
+    if (decode->output.format == CSP_DECODE_SCRIPT && decode->output.empty_stacks)
         csp_note(&decode->cli->diag,
-                 "%llu runs without a taken branch are not in the script: llvm-profgen takes no "
+                 "%llu %s without a taken branch are not in the script: llvm-profgen takes no "
                  "sample with an empty branch stack",
-                 (unsigned long long)decode->output.empty_runs);
+                 (unsigned long long)decode->output.empty_stacks,
+                 decode->output.by_sample ? "samples" : "runs");
+    print_stitching(decode);
 }
 
 static double now(void)
@@ -289,8 +367,12 @@ const struct csp_command csp_command_decode = {
         "                   its build-id; may be repeated\n"
         "  --engine opencsd OpenCSD's full decoder, the reference (the default)\n"
         "           native  csprof's own\n"
-        "  --format script  mappings, then the branch stack of each run, newest branch first, as\n"
+        "  --format script  mappings, then each stitched sample (of a recording without samples:\n"
+        "                   each run) with its callchain and branch stack, newest branch first, "
+        "as\n"
         "                   perf script prints them and llvm-profgen reads them (the default)\n"
+        "           samples a line `TIME PID/TID CPU VERDICT FRAME... | ..END FROM>TO... START..`\n"
+        "                   per pause sample, stitched or not\n"
         "           preagg  counted branches and fall-throughs, for perf2bolt -pa\n"
         "           ranges  a line `start end instructions kind` per range: hexadecimal, end\n"
         "                   exclusive; kind of the last instruction, not-taken for a branch that\n"

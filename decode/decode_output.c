@@ -60,7 +60,7 @@ static void add_script(struct csp_decode_output *output, const struct csp_window
                        const struct csp_run *run)
 {
     if (!run->branch_len) {
-        output->empty_runs++;
+        output->empty_stacks++;
         return;
     }
     struct csp_branch *newest_first = csp_malloc(run->branch_len * sizeof *newest_first);
@@ -84,8 +84,22 @@ static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk
         ++*csp_map_at(&output->distinct, hash_window(windows, &windows->windows.data[i]));
     if (output->format == CSP_DECODE_PREAGG)
         csp_preagg_add(&output->preagg, chunk, windows);
-    for (size_t i = 0; i < windows->runs.len && output->format == CSP_DECODE_SCRIPT; i++)
+    bool by_run = output->format == CSP_DECODE_SCRIPT && !output->by_sample;
+    for (size_t i = 0; i < windows->runs.len && by_run; i++)
         add_script(output, windows, &windows->runs.data[i]);
+    write_when_large(output);
+    return 0;
+}
+
+int csp_decode_output_sample(void *user, const struct csp_sample *sample)
+{
+    struct csp_decode_output *output = user;
+    if (output->format == CSP_DECODE_SAMPLES)
+        csp_text_stitched_sample(&output->text, sample);
+    else if (output->format == CSP_DECODE_SCRIPT && sample->branch_len)
+        csp_text_sample(&output->text, sample, output->limit);
+    else if (output->format == CSP_DECODE_SCRIPT)
+        output->empty_stacks++;
     write_when_large(output);
     return 0;
 }

@@ -10,24 +10,26 @@
 #include <stdio.h>
 
 enum csp_decode_format {
-    CSP_DECODE_SCRIPT,  /* mappings, then per run its branch stack: for llvm-profgen */
+    CSP_DECODE_SCRIPT,  /* mappings, then samples (without any: runs) as branch stacks */
+    CSP_DECODE_SAMPLES, /* csp_text_stitched_sample */
     CSP_DECODE_PREAGG,  /* decode/preagg.h */
     CSP_DECODE_PACKETS, /* `offset source text`, with the opencsd engine only */
     CSP_DECODE_RANGES,
     CSP_DECODE_NONE,
 };
 
-/* Zero-initialise, then set the first four. */
+/* Zero-initialise, then set the first five. */
 struct csp_decode_output {
     enum csp_decode_format format;
     struct csp_recording *recording; /* null: a snapshot */
     FILE *stream;                    /* null: nothing is written */
     uint32_t limit;                  /* of branches in a stack; 0: none */
+    bool by_sample;                  /* the recording has samples: script tells of those */
 
     struct csp_buf text; /* not yet in the stream */
     struct csp_preagg preagg;
     struct csp_map distinct; /* hashes of windows */
-    uint64_t empty_runs;     /* runs without a branch, which the script format leaves out */
+    uint64_t empty_stacks;   /* samples or runs without a branch, which a script has no place for */
 };
 
 /* Errors: CSP_ERR_INPUT. */
@@ -35,6 +37,8 @@ int csp_decode_output_begin(struct csp_decode_output *output, struct csp_diag *d
 /* To be given to csp_trace_decode, with csp_decode_output_started. */
 struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output);
 void csp_decode_output_started(void *output, struct csp_engine *engine);
+/* A csp_sample_fn: writes a sample in the two formats that tell of samples. */
+int csp_decode_output_sample(void *output, const struct csp_sample *sample);
 /* Writes what is left. */
 void csp_decode_output_end(struct csp_decode_output *output);
 void csp_decode_output_free(struct csp_decode_output *output);

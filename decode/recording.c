@@ -118,6 +118,16 @@ const struct csp_spaces *csp_recording_spaces(const struct csp_recording *record
     return recording->spaces;
 }
 
+bool csp_recording_has_samples(const struct csp_recording *recording)
+{
+    for (size_t i = 0; i < csp_perfdata_attr_count(recording->perfdata); i++) {
+        const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, i);
+        if (attr->aux_action & CSP_AUX_PAUSE || attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
+            return true;
+    }
+    return false;
+}
+
 uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid)
 {
     const uint64_t *pid = csp_map_find(&recording->pid_of_tid, tid);

@@ -26,6 +26,8 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
 const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *recording);
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording);
 const struct csp_spaces *csp_recording_spaces(const struct csp_recording *recording);
+/* Whether it has samples with a branch history: of pause events, or with a branch stack. */
+bool csp_recording_has_samples(const struct csp_recording *recording);
 /* The process of a thread; the thread itself when no record tells. */
 uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid);
 

@@ -1,5 +1,7 @@
 #include "decode/text_output.h"
 
+#include "decode/stitch.h"
+
 #include <inttypes.h>
 #include <sys/mman.h>
 
@@ -59,6 +61,35 @@ void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint3
     add_branches(out, sample->branches, count);
     if (sample->callchain_len)
         csp_buf_add_char(out, '\n');
+}
+
+static void add_history(struct csp_buf *out, const struct csp_sample *sample)
+{
+    csp_buf_add_string(out, " | ..");
+    csp_buf_add_hex(out, sample->end);
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        csp_buf_add_char(out, ' ');
+        csp_buf_add_hex(out, sample->branches[i].from);
+        csp_buf_add_char(out, '>');
+        csp_buf_add_hex(out, sample->branches[i].to);
+    }
+    csp_buf_add_char(out, ' ');
+    csp_buf_add_hex(out, sample->start);
+    csp_buf_add_string(out, "..");
+}
+
+void csp_text_stitched_sample(struct csp_buf *out, const struct csp_sample *sample)
+{
+    csp_buf_printf(out, "%" PRIu64 " %" PRId32 "/%" PRId32 " %" PRId32 " %s", sample->time,
+                   (int32_t)sample->pid, (int32_t)sample->tid, (int32_t)sample->cpu,
+                   csp_verdict_name(sample->verdict));
+    for (uint32_t i = 0; i < sample->callchain_len; i++) {
+        csp_buf_add_char(out, ' ');
+        csp_buf_add_hex(out, sample->callchain[i]);
+    }
+    if (sample->branch_len || sample->end)
+        add_history(out, sample);
+    csp_buf_add_char(out, '\n');
 }
 
 void csp_text_mapping(struct csp_buf *out, const struct csp_mmap_event *event)

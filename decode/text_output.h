@@ -18,6 +18,15 @@ void csp_text_range(struct csp_buf *out, const struct csp_element *range);
  * the branch stack on one line. Branches newest first, at most `limit` (0: all). */
 void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint32_t limit);
 
+/* The same for people and tests, with what stitching made of it, on one line:
+ *
+ *     TIME PID/TID CPU VERDICT FRAME … | ..END FROM>TO … START..
+ *
+ * Frames leaf first. Behind the bar, when there is a branch history, newest branch first, between
+ * the two partial ranges of its trace window. Addresses in hexadecimal, 0 where one is not known.
+ */
+void csp_text_stitched_sample(struct csp_buf *out, const struct csp_sample *sample);
+
 /* A mapping as `perf script --show-mmap-events` prints it, for llvm-profgen. */
 void csp_text_mapping(struct csp_buf *out, const struct csp_mmap_event *event);
 
