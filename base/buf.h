@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct csp_buf {
     char *data;
     size_t len;
@@ -29,5 +33,9 @@ void csp_buf_add_u64(struct csp_buf *buf, uint64_t value);
 /* Makes room for `extra` bytes and returns where they would go; add to `len` what was used. */
 char *csp_buf_reserve(struct csp_buf *buf, size_t extra);
 void csp_buf_free(struct csp_buf *buf);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,9 +12,9 @@ static void emit(struct csp_diag *diag, enum csp_severity severity, const char *
     if (!diag)
         return;
     if (severity == CSP_WARNING)
-        atomic_fetch_add(&diag->warnings, 1);
+        __atomic_fetch_add(&diag->warnings, 1, __ATOMIC_RELAXED);
     if (severity == CSP_FAILURE)
-        atomic_fetch_add(&diag->failures, 1);
+        __atomic_fetch_add(&diag->failures, 1, __ATOMIC_RELAXED);
     if (!diag->emit)
         return;
     char *message = csp_vasprintf(format, args);

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 
-#include <stdatomic.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum csp_severity {
     CSP_DEBUG,   /* shown with -v */
@@ -23,8 +25,8 @@ typedef void csp_diag_fn(void *user, enum csp_severity severity, const char *mes
 struct csp_diag {
     csp_diag_fn *emit;
     void *user;
-    atomic_ulong warnings; /* how many were emitted */
-    atomic_ulong failures;
+    unsigned long warnings; /* how many were emitted; changed atomically */
+    unsigned long failures;
 };
 
 /* Reports a failure and returns -error, so that callers can write `return csp_fail(...)`. */
@@ -35,5 +37,9 @@ void csp_warn(struct csp_diag *diag, const char *format, ...) __attribute__((for
 void csp_note(struct csp_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void csp_debug(struct csp_diag *diag, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

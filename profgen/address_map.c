@@ -1,0 +1,39 @@
+#include "profgen/address_map.h"
+
+/* Mappings begin at page boundaries, and pages are at most this large (AArch64 with 64 KiB pages).
+ */
+#define LARGEST_PAGE UINT64_C(0x10000)
+
+bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t size,
+                         uint64_t file_offset)
+{
+    for (size_t i = 0; i < map->binary->segments.len; i++) {
+        const struct csp_segment *segment = &map->binary->segments.data[i];
+        uint64_t first = segment->offset & ~(LARGEST_PAGE - 1);
+        if (!segment->executable || file_offset < first ||
+            file_offset >= segment->offset + segment->file_size)
+            continue;
+        uint64_t bias = start - file_offset - (segment->address - segment->offset);
+        csp_vec_push(&map->mappings, (struct csp_mapping){start, start + size, bias});
+        map->base_bias = bias;
+        return true;
+    }
+    return false;
+}
+
+uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t address)
+{
+    if (map->single_base || !map->mappings.len)
+        return address - map->base_bias;
+    for (size_t i = map->mappings.len; i; i--) {
+        const struct csp_mapping *mapping = &map->mappings.data[i - 1];
+        if (address >= mapping->start && address < mapping->end)
+            return address - mapping->bias;
+    }
+    return CSP_EXTERNAL;
+}
+
+void csp_address_map_free(struct csp_address_map *map)
+{
+    csp_vec_free(&map->mappings);
+}

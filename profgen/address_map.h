@@ -1,0 +1,28 @@
+/* From the addresses of processes to those of the binary that they ran. */
+#ifndef CSP_PROFGEN_ADDRESS_MAP_H
+#define CSP_PROFGEN_ADDRESS_MAP_H
+
+#include "profgen/binary.h"
+
+/* A part of the binary mapped at [start, end); its own addresses are `bias` lower. */
+struct csp_mapping {
+    uint64_t start, end, bias;
+};
+
+struct csp_address_map {
+    const struct csp_binary *binary;
+    CSP_VEC(struct csp_mapping) mappings; /* a newer one hides the older ones below it */
+    uint64_t base_bias; /* with `single_base`: of the newest mapping, for all addresses */
+    bool single_base;   /* llvm-profgen's way */
+};
+
+/* Notes that the file's bytes from `file_offset` on were mapped at [start, start + size). Returns
+ * false when that is no executable part of the binary. */
+bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t size,
+                         uint64_t file_offset);
+/* The binary's address, or CSP_EXTERNAL. While nothing was added, addresses are the binary's own.
+ */
+uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t address);
+void csp_address_map_free(struct csp_address_map *map);
+
+#endif

@@ -1,0 +1,70 @@
+/* The profiled binary: where it is loaded, its code, its functions and its pseudo-probes.
+ *
+ * Addresses are the binary's own (ELF virtual addresses). Everything outside its code is one
+ * address, CSP_EXTERNAL.
+ */
+#ifndef CSP_PROFGEN_BINARY_H
+#define CSP_PROFGEN_BINARY_H
+
+#include "base/build_id.h"
+#include "base/diag.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "profgen/code.h"
+#include "profgen/functions.h"
+#include "profgen/probes.h"
+
+struct csp_debug_info;
+struct csp_machine;
+
+#define CSP_EXTERNAL UINT64_C(1)
+
+/* A loadable part of the file (an ELF PT_LOAD program header). */
+struct csp_segment {
+    uint64_t address, offset, file_size;
+    bool executable;
+};
+
+struct csp_symbol {
+    uint64_t address, size;
+    const char *name; /* belongs to the binary */
+    uint32_t order;   /* in the symbol table */
+    bool function;    /* STT_FUNC */
+};
+
+struct csp_binary {
+    char *path;
+    const char *name; /* last component of the path */
+    struct csp_build_id build_id;
+    uint16_t machine_type; /* EM_X86_64 or EM_AARCH64 */
+    bool position_independent;
+    bool has_lines; /* a DWARF line table */
+    struct csp_file file;
+    struct Elf *elf;
+    CSP_VEC(struct csp_segment) segments; /* in the order of the program headers */
+    CSP_VEC(struct csp_symbol)
+    symbols;                 /* in executable sections; by address, then as in the file */
+    struct csp_intern names; /* functions' names, of all sources */
+    struct csp_machine *machine;
+    struct csp_debug_info *debug;
+    struct csp_code code;
+    struct csp_functions functions;
+    struct csp_probes probes;
+    uint64_t call_probes_rebuilt;
+    uint64_t calls_without_probe; /* calls in profiled functions for which none could be rebuilt */
+};
+
+/* Reads a binary. Errors: CSP_ERR_INPUT (no ELF file, stripped, no pseudo-probes: the message names
+ * the compiler's option), CSP_ERR_UNSUPPORTED (another machine), CSP_ERR_IO. */
+int csp_binary_open(struct csp_binary *binary, const char *path, struct csp_diag *diag);
+void csp_binary_close(struct csp_binary *binary);
+
+/* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */
+uint64_t csp_binary_call_before(const struct csp_binary *binary, uint64_t return_address);
+
+/* The name of the function that begins at an address, canonical, or CSP_INTERN_NONE when no
+ * function does. */
+uint32_t csp_binary_callee_name(struct csp_binary *binary, uint64_t address);
+
+#endif

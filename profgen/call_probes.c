@@ -1,0 +1,201 @@
+#include "profgen/call_probes.h"
+
+#include "base/alloc.h"
+#include "profgen/llvm/debug_info.h"
+#include "profgen/llvm/machine.h"
+#include "profgen/llvm/names.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminator *decoded)
+{
+    bool shares_index = value & UINT32_C(1) << 28;
+    decoded->index = value >> 3 & (shares_index ? 0x1fff : 0xffff);
+    decoded->type = value >> 26 & 3;
+    decoded->factor = value >> 19 & 0x7f;
+    return (value & 7) == 7;
+}
+
+static uint32_t index_of(uint32_t discriminator)
+{
+    struct csp_probe_discriminator decoded;
+    csp_probe_discriminator_decode(discriminator, &decoded);
+    return decoded.index;
+}
+
+static const char *node_name(const struct csp_binary *binary, uint32_t node)
+{
+    const struct csp_probes *probes = &binary->probes;
+    uint32_t name = probes->functions.data[probes->nodes.data[node].function].name;
+    return csp_intern_text(&binary->names, name);
+}
+
+/* Whether a probe's function may be what DWARF calls `name`. Line tables alone know no linkage
+ * names, so that `f` may stand for `f.__uniq.123` or `_ZL1fi.__uniq.123`. */
+static bool names_agree(const char *probe_name, const char *name)
+{
+    size_t length = csp_name_canonical(name);
+    return strlen(probe_name) == length && !memcmp(probe_name, name, length);
+}
+
+/* The described function of a name, or of that name made unique; UINT32_MAX when there is none. */
+static uint32_t described_function(struct csp_binary *binary, const char *name)
+{
+    const uint64_t *known =
+        csp_map_find(&binary->probes.by_guid, csp_name_guid(name, csp_name_canonical(name)));
+    return known ? (uint32_t)(*known - 1) : UINT32_MAX;
+}
+
+/* The inlinee of `parent` at a callsite. Of several, the one of that name. */
+static uint32_t find_inlinee(const struct csp_binary *binary, uint32_t parent, uint32_t callsite,
+                             const char *name)
+{
+    const struct csp_probes *probes = &binary->probes;
+    uint32_t containing = CSP_NO_NODE, only = CSP_NO_NODE;
+    size_t count = 0;
+    for (uint32_t child = probes->nodes.data[parent].first_child; child != CSP_NO_NODE;
+         child = probes->nodes.data[child].next_sibling) {
+        if (probes->nodes.data[child].callsite != callsite)
+            continue;
+        if (names_agree(node_name(binary, child), name))
+            return child;
+        if (strstr(node_name(binary, child), name))
+            containing = child;
+        only = child;
+        count++;
+    }
+    if (containing != CSP_NO_NODE)
+        return containing;
+    /* Another described function of that name must be an inlinee of its own. */
+    bool described = csp_map_find(&probes->by_guid, csp_name_guid(name, strlen(name)));
+    return count == 1 && !described ? only : CSP_NO_NODE;
+}
+
+static uint32_t inlinee(struct csp_binary *binary, uint32_t parent, uint32_t callsite,
+                        const char *name)
+{
+    uint32_t node = find_inlinee(binary, parent, callsite, name);
+    if (node != CSP_NO_NODE)
+        return node;
+    uint32_t function = described_function(binary, name);
+    if (function == UINT32_MAX)
+        return CSP_NO_NODE;
+    return csp_probes_add_node(&binary->probes, parent, callsite, function);
+}
+
+/* The top node of the code at [start …), made when only calls are in it. */
+static uint32_t top_node(struct csp_binary *binary, uint64_t start, const char *name)
+{
+    uint64_t *known = csp_map_at(&binary->probes.by_start, start);
+    if (*known)
+        return (uint32_t)(*known - 1);
+    uint32_t function = described_function(binary, name);
+    if (function == UINT32_MAX)
+        return CSP_NO_NODE;
+    uint32_t node = csp_probes_add_node(&binary->probes, CSP_NO_NODE, 0, function);
+    binary->probes.nodes.data[node].start = start;
+    *known = (uint64_t)node + 1;
+    return node;
+}
+
+/* Jumps out of a function at its end are calls too. */
+static bool may_call(const struct csp_binary *binary, uint64_t address, uint8_t flags,
+                     uint32_t function)
+{
+    if (flags & CSP_CODE_CALL)
+        return true;
+    if (!(flags & CSP_CODE_BRANCH) || !(flags & CSP_CODE_ALWAYS))
+        return false;
+    if (flags & CSP_CODE_INDIRECT)
+        return true;
+    const struct csp_code_section *section = csp_code_section(&binary->code, address);
+    struct csp_insn insn;
+    return csp_machine_decode(binary->machine, section->bytes + (address - section->start),
+                              section->end - address, address, &insn) &&
+           insn.has_target && csp_functions_at(&binary->functions, insn.target) != function;
+}
+
+static bool rebuild_call(struct csp_binary *binary, uint64_t address, uint64_t start)
+{
+    const struct csp_inline_frame *frames;
+    size_t count = csp_debug_info_frames(binary->debug, address, &frames);
+    struct csp_probe_discriminator call;
+    if (!count || !csp_probe_discriminator_decode(frames[0].discriminator, &call) ||
+        call.type == CSP_PROBE_BLOCK)
+        return false;
+    uint32_t node = top_node(binary, start, frames[count - 1].function);
+    for (size_t i = count - 1; i && node != CSP_NO_NODE; i--)
+        node = inlinee(binary, node, index_of(frames[i].discriminator), frames[i - 1].function);
+    if (node == CSP_NO_NODE)
+        return false;
+    csp_probes_add(&binary->probes,
+                   (struct csp_probe){
+                       .address = address, .index = call.index, .node = node, .type = call.type});
+    binary->call_probes_rebuilt++;
+    return true;
+}
+
+static void rebuild_range(struct csp_binary *binary, const struct csp_function_range *range)
+{
+    uint64_t address = csp_code_from(&binary->code, range->start);
+    while (address && address < range->end) {
+        uint8_t flags = csp_code_flags(&binary->code, address);
+        if (may_call(binary, address, flags, range->function) &&
+            !rebuild_call(binary, address, range->start) && (flags & CSP_CODE_CALL))
+            binary->calls_without_probe++;
+        address = csp_code_from(&binary->code, address + 1);
+    }
+}
+
+static void touch(const struct csp_binary *binary, uint8_t *touched, uint64_t address)
+{
+    uint32_t function = csp_functions_at(&binary->functions, address);
+    if (function != CSP_NO_FUNCTION)
+        touched[function] = 1;
+}
+
+static void touch_table(const struct csp_binary *binary, uint8_t *touched,
+                        const struct csp_counter_table *table)
+{
+    for (size_t i = 0; i < table->counts.len; i++) {
+        const struct csp_counter_key *key = table->keys.entries.data[i].data;
+        touch(binary, touched, key->from);
+        touch(binary, touched, key->to);
+    }
+}
+
+/* The functions that the counters touch, as flags; the caller frees them. */
+static uint8_t *touched_functions(const struct csp_binary *binary,
+                                  const struct csp_counters *counters)
+{
+    uint8_t *touched = csp_calloc(binary->functions.functions.len + 1, 1);
+    for (uint32_t context = 0; context < counters->contexts.entries.len; context++)
+        for (size_t i = 0; i < csp_context_len(counters, context); i++)
+            touch(binary, touched, csp_context_calls(counters, context)[i]);
+    touch_table(binary, touched, &counters->ranges);
+    touch_table(binary, touched, &counters->branches);
+    return touched;
+}
+
+int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
+                            struct csp_diag *diag)
+{
+    if (binary->probes.has_call_probes)
+        return 0;
+    uint8_t *touched = touched_functions(binary, counters);
+    for (size_t i = 0; i < binary->functions.ranges.len; i++)
+        if (touched[binary->functions.ranges.data[i].function])
+            rebuild_range(binary, &binary->functions.ranges.data[i]);
+    free(touched);
+    csp_probes_seal(&binary->probes);
+    if (binary->call_probes_rebuilt || !binary->calls_without_probe)
+        return 0;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s: none of %" PRIu64
+                    " calls has a probe in its %s, and without them there are "
+                    "no contexts: compile with -gmlt -fdebug-info-for-profiling beside "
+                    "-fpseudo-probe-for-profiling",
+                    binary->path, binary->calls_without_probe,
+                    binary->has_lines ? "line-table discriminator" : "(missing) line table");
+}

@@ -1,0 +1,30 @@
+/* Call probes from debug information, where the compiler wrote none.
+ *
+ * Clang 22 writes the probes of calls for x86-64 only. The DWARF discriminator of a call
+ * instruction holds the same (LLVM's PseudoProbe.h, PseudoProbeDwarfDiscriminator), and the
+ * discriminators of the callsites that it is inlined at give its place in the inline tree.
+ */
+#ifndef CSP_PROFGEN_CALL_PROBES_H
+#define CSP_PROFGEN_CALL_PROBES_H
+
+#include "profgen/binary.h"
+#include "profgen/counters.h"
+
+/* A discriminator that is a probe. */
+struct csp_probe_discriminator {
+    uint32_t index;
+    uint8_t type;   /* enum csp_probe_type */
+    uint8_t factor; /* per cent of the callsite's count that this copy of it stands for */
+};
+
+/* False when the discriminator is none of a probe; `index` is what the compiler would read even
+ * then. */
+bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminator *decoded);
+
+/* Adds a probe for each call in the functions that `counters` touch. Does nothing for a binary that
+ * has call probes. Errors: CSP_ERR_INPUT when no call of them has a probe in its discriminator; the
+ * message names the compiler's options. */
+int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
+                            struct csp_diag *diag);
+
+#endif

@@ -1,0 +1,172 @@
+#include "profgen/code.h"
+
+#include "base/alloc.h"
+#include "profgen/llvm/machine.h"
+
+#include <string.h>
+
+void csp_code_add_section(struct csp_code *code, uint64_t start, uint64_t end, const uint8_t *bytes,
+                          unsigned shift)
+{
+    struct csp_code_section section = {.start = start, .end = end, .bytes = bytes, .shift = shift};
+    section.flags = csp_calloc(((end - start) >> shift) + 1, 1);
+    csp_vec_push(&code->sections, section);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct csp_code_section *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void csp_code_seal(struct csp_code *code)
+{
+    if (code->sections.len)
+        qsort(code->sections.data, code->sections.len, sizeof *code->sections.data, by_start);
+}
+
+void csp_code_free(struct csp_code *code)
+{
+    for (size_t i = 0; i < code->sections.len; i++)
+        free(code->sections.data[i].flags);
+    csp_vec_free(&code->sections);
+}
+
+/* The number of sections that start at or below an address. */
+static size_t sections_up_to(const struct csp_code *code, uint64_t address)
+{
+    size_t low = 0, high = code->sections.len;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (code->sections.data[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct csp_code_section *csp_code_section(const struct csp_code *code, uint64_t address)
+{
+    size_t count = sections_up_to(code, address);
+    if (!count)
+        return NULL;
+    const struct csp_code_section *section = &code->sections.data[count - 1];
+    return address < section->end ? section : NULL;
+}
+
+static uint8_t *flags_at(const struct csp_code_section *section, uint64_t address)
+{
+    uint64_t offset = address - section->start;
+    if (offset & ((UINT64_C(1) << section->shift) - 1))
+        return NULL;
+    return &section->flags[offset >> section->shift];
+}
+
+uint8_t csp_code_flags(const struct csp_code *code, uint64_t address)
+{
+    const struct csp_code_section *section = csp_code_section(code, address);
+    const uint8_t *flags = section ? flags_at(section, address) : NULL;
+    return flags ? *flags : 0;
+}
+
+void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t marks)
+{
+    const struct csp_code_section *section = csp_code_section(code, address);
+    uint8_t *flags = section ? flags_at(section, address) : NULL;
+    if (flags)
+        *flags |= marks;
+}
+
+static uint8_t flags_of(const struct csp_insn *insn)
+{
+    uint8_t flags = CSP_CODE_START;
+    if (insn->flags & CSP_INSN_CALL)
+        flags |= CSP_CODE_CALL;
+    if (insn->flags & CSP_INSN_RETURN)
+        flags |= CSP_CODE_RETURN;
+    if (insn->flags & CSP_INSN_BRANCH)
+        flags |= CSP_CODE_BRANCH;
+    if (insn->flags & CSP_INSN_NEVER_FALLS)
+        flags |= CSP_CODE_ALWAYS;
+    if (insn->flags & CSP_INSN_INDIRECT)
+        flags |= CSP_CODE_INDIRECT;
+    return flags;
+}
+
+void csp_code_disassemble(struct csp_code *code, const struct csp_machine *machine, uint64_t start,
+                          uint64_t end)
+{
+    const struct csp_code_section *section = csp_code_section(code, start);
+    if (!section)
+        return;
+    if (end > section->end)
+        end = section->end;
+    bool was_invalid = false;
+    for (uint64_t at = start; at < end;) {
+        struct csp_insn insn;
+        bool valid = csp_machine_decode(machine, section->bytes + (at - section->start),
+                                        section->end - at, at, &insn);
+        uint8_t *flags = flags_at(section, at);
+        if (valid && flags) {
+            *flags |= flags_of(&insn);
+            code->instructions++;
+        }
+        if (!valid && !was_invalid)
+            code->invalid++;
+        was_invalid = !valid;
+        at += insn.size;
+    }
+}
+
+uint64_t csp_code_before(const struct csp_code *code, uint64_t address)
+{
+    for (size_t count = sections_up_to(code, address); count; count--) {
+        const struct csp_code_section *section = &code->sections.data[count - 1];
+        uint64_t limit = address < section->end ? address : section->end;
+        uint64_t slots =
+            (limit - section->start + (UINT64_C(1) << section->shift) - 1) >> section->shift;
+        while (slots)
+            if (section->flags[--slots] & CSP_CODE_START)
+                return section->start + (slots << section->shift);
+    }
+    return 0;
+}
+
+uint64_t csp_code_from(const struct csp_code *code, uint64_t address)
+{
+    size_t first = sections_up_to(code, address);
+    for (size_t i = first ? first - 1 : 0; i < code->sections.len; i++) {
+        const struct csp_code_section *section = &code->sections.data[i];
+        uint64_t slots = (section->end - section->start) >> section->shift;
+        uint64_t slot = 0;
+        if (address > section->start)
+            slot =
+                (address - section->start + (UINT64_C(1) << section->shift) - 1) >> section->shift;
+        for (; slot < slots; slot++)
+            if (section->flags[slot] & CSP_CODE_START)
+                return section->start + (slot << section->shift);
+    }
+    return 0;
+}
+
+bool csp_code_falls_through(const struct csp_code *code, uint64_t start, uint64_t end,
+                            bool indirect_falls)
+{
+    if (start > end)
+        return false;
+    if (start == end)
+        return true;
+    const struct csp_code_section *section = csp_code_section(code, start);
+    if (!section || end >= section->end)
+        return false;
+    uint64_t last = (end - section->start) >> section->shift;
+    for (uint64_t slot = (start - section->start) >> section->shift; slot < last; slot++) {
+        uint8_t flags = section->flags[slot];
+        if (flags & (CSP_CODE_CALL | CSP_CODE_RETURN))
+            return false;
+        if ((flags & CSP_CODE_ALWAYS) && !((flags & CSP_CODE_INDIRECT) && indirect_falls))
+            return false;
+    }
+    return true;
+}

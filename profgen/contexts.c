@@ -1,0 +1,80 @@
+#include "profgen/contexts.h"
+
+#include "base/alloc.h"
+
+uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
+                           uint32_t name)
+{
+    const uint32_t key[] = {parent, callsite, name};
+    uint32_t id = csp_intern(&tree->node_keys, key, sizeof key);
+    if (id == tree->nodes.len)
+        csp_vec_push(&tree->nodes, (struct csp_context_node){
+                                       .parent = parent, .callsite = callsite, .name = name});
+    return id;
+}
+
+void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                     uint32_t discriminator, uint32_t callee, uint64_t count)
+{
+    const struct csp_context_count key = {node, probe, discriminator, callee};
+    uint32_t id = csp_intern(&tree->count_keys, &key, sizeof key);
+    if (id == tree->counts.len)
+        csp_vec_push(&tree->counts, 0);
+    tree->counts.data[id] += count;
+}
+
+static void add_counts(const struct csp_context_tree *tree, const struct csp_intern *names,
+                       struct csp_profile_body *bodies, struct csp_profile_target *targets,
+                       struct csp_profile_data *data)
+{
+    for (size_t i = 0; i < tree->counts.len; i++) {
+        const struct csp_context_count *key = tree->count_keys.entries.data[i].data;
+        uint64_t count = tree->counts.data[i];
+        if (key->callee == CSP_INTERN_NONE)
+            bodies[data->body_len++] =
+                (struct csp_profile_body){key->node, key->probe, key->discriminator, count};
+        else
+            targets[data->target_len++] =
+                (struct csp_profile_target){key->node, key->probe, key->discriminator,
+                                            csp_intern_text(names, key->callee), count};
+    }
+}
+
+int csp_context_write(const struct csp_context_tree *tree, const struct csp_intern *names,
+                      const struct csp_profile_options *options, struct csp_buf *out,
+                      struct csp_profile_result *result, struct csp_diag *diag)
+{
+    size_t node_len = tree->nodes.len, count_len = tree->counts.len;
+    struct csp_profile_node *nodes = csp_calloc(node_len + 1, sizeof *nodes);
+    struct csp_profile_body *bodies = csp_calloc(count_len + 1, sizeof *bodies);
+    struct csp_profile_target *targets = csp_calloc(count_len + 1, sizeof *targets);
+    for (size_t i = 0; i < node_len; i++) {
+        const struct csp_context_node *node = &tree->nodes.data[i];
+        nodes[i] = (struct csp_profile_node){
+            .function = csp_intern_text(names, node->name),
+            .parent = node->parent,
+            .callsite = node->callsite,
+            .hash = node->hash,
+            .head = node->head,
+            .total = node->total,
+            .counted = node->counted,
+            .inlined = node->inlined,
+        };
+    }
+    struct csp_profile_data data = {
+        .nodes = nodes, .bodies = bodies, .targets = targets, .node_len = node_len};
+    add_counts(tree, names, bodies, targets, &data);
+    int error = csp_profile_write(&data, options, out, result, diag);
+    free(nodes);
+    free(bodies);
+    free(targets);
+    return error;
+}
+
+void csp_context_free(struct csp_context_tree *tree)
+{
+    csp_vec_free(&tree->nodes);
+    csp_vec_free(&tree->counts);
+    csp_intern_free(&tree->node_keys);
+    csp_intern_free(&tree->count_keys);
+}

@@ -1,0 +1,42 @@
+/* The profile being made: a tree of functions by calling context with their counts. In a profile
+ * without contexts the tree is that of inlining. */
+#ifndef CSP_PROFGEN_CONTEXTS_H
+#define CSP_PROFGEN_CONTEXTS_H
+
+#include "base/intern.h"
+#include "profgen/llvm/profile.h"
+
+struct csp_context_node {
+    uint32_t parent;   /* CSP_PROFILE_TOP: called from nowhere known */
+    uint32_t callsite; /* probe of the parent's that is the call */
+    uint32_t name;     /* of the function, in the binary's names */
+    uint64_t hash;     /* control-flow checksum */
+    uint64_t head, total;
+    bool counted, inlined;
+};
+
+/* A count at a probe; with a callee, of calls to it. */
+struct csp_context_count {
+    uint32_t node, probe, discriminator, callee; /* callee: CSP_INTERN_NONE for the probe itself */
+};
+
+struct csp_context_tree {
+    CSP_VEC(struct csp_context_node) nodes;
+    struct csp_intern node_keys;  /* parent, callsite, name */
+    struct csp_intern count_keys; /* struct csp_context_count */
+    CSP_VEC(uint64_t) counts;
+};
+
+/* The child of a node, made when it is new. */
+uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
+                           uint32_t name);
+/* Adds to the count of a probe, or of its calls to a callee; adding zero makes it known. */
+void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                     uint32_t discriminator, uint32_t callee, uint64_t count);
+/* Writes the profile through libLLVM; see csp_profile_write. */
+int csp_context_write(const struct csp_context_tree *tree, const struct csp_intern *names,
+                      const struct csp_profile_options *options, struct csp_buf *out,
+                      struct csp_profile_result *result, struct csp_diag *diag);
+void csp_context_free(struct csp_context_tree *tree);
+
+#endif

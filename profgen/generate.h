@@ -1,0 +1,45 @@
+/* From counters to a profile, by pseudo-probes. */
+#ifndef CSP_PROFGEN_GENERATE_H
+#define CSP_PROFGEN_GENERATE_H
+
+#include "profgen/binary.h"
+#include "profgen/contexts.h"
+#include "profgen/counters.h"
+
+struct csp_generate_options {
+    int compress_recursion; /* as in struct csp_unwind_options */
+    int max_context_depth;
+    bool infer_missing_frames; /* see profgen/missing_frames.h */
+    uint32_t max_search_depth;
+};
+
+struct csp_generate_stats {
+    uint64_t inferred_frames; /* contexts completed by tail calls */
+    uint64_t cut_contexts;    /* contexts cut at a call without a probe */
+};
+
+/* Makes a context-sensitive profile. */
+void csp_generate_contexts(struct csp_binary *binary, const struct csp_counters *counters,
+                           const struct csp_generate_options *options,
+                           struct csp_context_tree *tree, struct csp_generate_stats *stats);
+/* Makes a profile without contexts, of counters without contexts. */
+void csp_generate_flat(struct csp_binary *binary, const struct csp_counters *counters,
+                       struct csp_context_tree *tree);
+
+/* Adds the count of each range to every probe in it: counts[probe]. Probes that got any are
+ * appended to `touched`, once. */
+struct csp_touched_probes {
+    CSP_VEC(uint32_t) probes;
+    uint64_t *counts; /* one for each probe of the binary */
+    uint8_t *seen;
+};
+
+struct csp_spans;
+void csp_touched_init(struct csp_touched_probes *touched, const struct csp_binary *binary);
+void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_binary *binary,
+                      const struct csp_spans *spans, bool zero_too);
+/* Forgets the probes touched; counts are zero again. */
+void csp_touched_clear(struct csp_touched_probes *touched);
+void csp_touched_free(struct csp_touched_probes *touched);
+
+#endif

@@ -1,0 +1,43 @@
+/* What a binary's DWARF says of functions and of single instructions, read by libLLVM. */
+#ifndef CSP_PROFGEN_LLVM_DEBUG_INFO_H
+#define CSP_PROFGEN_LLVM_DEBUG_INFO_H
+
+#include "base/diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct csp_debug_info;
+
+/* Opens the file's debug information; a file without any opens too, and is empty. The messages of
+ * libLLVM about malformed parts become warnings. Errors: CSP_ERR_INPUT. */
+int csp_debug_info_open(struct csp_debug_info **info, const char *path, struct csp_diag *diag);
+void csp_debug_info_close(struct csp_debug_info *info);
+
+/* One contiguous part [start, end) of a subprogram. `name` is the linkage name, or the plain name
+ * where there is none, and lives as long as the debug information. */
+typedef void csp_subprogram_fn(void *user, const char *name, uint64_t start, uint64_t end);
+void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *each, void *user);
+
+/* One frame of an instruction's inline stack. `function` lives until the next call. */
+struct csp_inline_frame {
+    const char *function;
+    uint32_t discriminator; /* of the instruction in the leaf, of the callsite in the others */
+    uint32_t line, start_line;
+};
+
+/* The inline stack of an address, leaf first; *frames lives until the next call. Returns how many
+ * frames there are, 0 when the address has no line. Not safe for concurrent use. */
+size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
+                             const struct csp_inline_frame **frames);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* Frames that tail calls took out of a context.
+ *
+ * A function that jumps to its last callee leaves no frame: the callchain shows a call to one
+ * function and the frame of another. Where the tail calls seen in the branch histories lead from
+ * the one to the other by exactly one path, the jumps of that path are put back.
+ */
+#ifndef CSP_PROFGEN_MISSING_FRAMES_H
+#define CSP_PROFGEN_MISSING_FRAMES_H
+
+#include "profgen/binary.h"
+#include "profgen/counters.h"
+
+struct csp_missing_frames;
+
+/* Learns from all branches of `counters`; paths have at most `depth` jumps (no more than 1000). */
+struct csp_missing_frames *csp_missing_frames_create(const struct csp_binary *binary,
+                                                     const struct csp_counters *counters,
+                                                     uint32_t depth);
+/* Completes a path of call addresses, root first, that ends in the leaf's address. The result has
+ * the missing jumps in it and lives until the next call. */
+const uint64_t *csp_missing_frames_infer(struct csp_missing_frames *frames, const uint64_t *path,
+                                         size_t count, size_t *result_count);
+void csp_missing_frames_destroy(struct csp_missing_frames *frames);
+
+#endif

@@ -1,0 +1,84 @@
+/* Profile generation: samples of a binary in, a profile for the compiler out.
+ *
+ *     csp_profgen_open(&gen, &options, diag);          the binary
+ *     csp_profgen_perf_script(&gen, path, diag);       any number of inputs, or …
+ *     csp_profgen_sample(&gen, &sample);               … samples one by one
+ *     csp_profgen_finish(&gen, &out, diag);            the profile
+ *     csp_profgen_close(&gen);
+ */
+#ifndef CSP_PROFGEN_PROFGEN_H
+#define CSP_PROFGEN_PROFGEN_H
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "base/json.h"
+#include "profgen/address_map.h"
+#include "profgen/binary.h"
+#include "profgen/counters.h"
+#include "profgen/generate.h"
+#include "profgen/llvm/profile.h"
+#include "profgen/perf_script.h"
+#include "profgen/sample_set.h"
+#include "profgen/unwind.h"
+
+enum csp_profgen_mode {
+    CSP_PROFGEN_AUTO, /* contexts when the samples have callchains */
+    CSP_PROFGEN_CONTEXTS,
+    CSP_PROFGEN_FLAT,
+};
+
+struct csp_profgen_options {
+    const char *binary_path;
+    enum csp_profgen_mode mode;
+    bool compat; /* llvm-profgen 22's choices throughout */
+    int compress_recursion, max_context_depth, max_unsymbolized_depth;
+    bool infer_missing_frames;
+    uint32_t max_search_depth;
+    /* Write the counters instead of a profile (profgen/unsymbolized.h). */
+    bool skip_symbolization;
+    bool use_offset;         /* with addresses relative to the first executable segment … */
+    bool first_segment_base; /* … or to the first loadable one */
+    struct csp_profile_options profile; /* context_sensitive is set from the mode */
+};
+
+/* What options are when nothing was said: llvm-profgen's values, extbinary. */
+struct csp_profgen_options csp_profgen_defaults(void);
+
+struct csp_profgen_stats {
+    struct csp_sample_set_stats samples;
+    uint64_t distinct_samples;
+    struct csp_perf_script_stats text;
+    struct csp_unwind_stats unwind;
+    struct csp_generate_stats generate;
+    uint64_t unwound_contexts, range_counters, branch_counters;
+    uint64_t call_probes_rebuilt, calls_without_probe, unplaced_probes, missing_guids;
+    struct csp_profile_result profile;
+    uint64_t profile_bytes;
+};
+
+struct csp_profgen {
+    struct csp_profgen_options options;
+    struct csp_binary binary;
+    struct csp_address_map map; /* of the text inputs */
+    struct csp_sample_set set;
+    struct csp_profgen_stats stats;
+    bool flat;
+    bool any_input;
+};
+
+/* Reads the binary. Errors: those of csp_binary_open. Close after an error too. */
+int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *options,
+                     struct csp_diag *diag);
+/* Adds the samples of a perf-script text. Errors: CSP_ERR_INPUT, CSP_ERR_IO. */
+int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds one sample, its addresses being the binary's own or CSP_EXTERNAL. In the automatic mode the
+ * first sample decides whether there are contexts. */
+void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample);
+/* Makes the profile and appends it to `out`. Errors: CSP_ERR_INPUT when it would be empty: the
+ * message tells why. */
+int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag);
+/* Adds the statistics as members to an open JSON object. */
+void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json);
+void csp_profgen_close(struct csp_profgen *gen);
+
+#endif

@@ -1,0 +1,146 @@
+#include "profgen/sample_set.h"
+
+const char *const csp_reject_names[CSP_REJECT_COUNT] = {
+    "no_branches", "unstitched", "no_callchain", "external", "leaf_mismatch", "prologue_epilogue",
+};
+
+static bool reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t count)
+{
+    set->stats.rejected[reason] += count;
+    return false;
+}
+
+/* The sample being put together in the set's scratch buffer. */
+static struct csp_flat_sample *scratch_sample(struct csp_sample_set *set,
+                                              const struct csp_sample *sample)
+{
+    set->scratch.len = 0;
+    size_t most =
+        sizeof(struct csp_flat_sample) +
+        ((size_t)sample->callchain_len + 2 * (size_t)sample->branch_len + 1) * sizeof(uint64_t);
+    struct csp_flat_sample *flat = (void *)csp_buf_reserve(&set->scratch, most);
+    *flat = (struct csp_flat_sample){0};
+    return flat;
+}
+
+/* Turns return addresses into call addresses, and a run of external frames into one. */
+static void add_frames(struct csp_sample_set *set, const struct csp_binary *binary,
+                       const struct csp_sample *sample, struct csp_flat_sample *flat)
+{
+    uint64_t *frames = flat->addresses;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sample->callchain_len; i++) {
+        uint64_t frame = sample->callchain[i];
+        if (!csp_code_is_instruction(&binary->code, frame)) {
+            if (!count || frames[count - 1] != CSP_EXTERNAL)
+                frames[count++] = CSP_EXTERNAL;
+            continue;
+        }
+        if (count) {
+            frame = csp_binary_call_before(binary, frame);
+            if (!frame) {
+                set->stats.truncated_callchains += sample->count;
+                break;
+            }
+        }
+        frames[count++] = frame;
+    }
+    /* What called main is of no interest. */
+    if (count > 1 && frames[count - 1] == CSP_EXTERNAL)
+        count--;
+    flat->frame_len = count;
+}
+
+static void add_branches(struct csp_sample_set *set, const struct csp_binary *binary,
+                         const struct csp_sample *sample, struct csp_flat_sample *flat)
+{
+    uint64_t *at = flat->addresses + flat->frame_len;
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint64_t from = sample->branches[i].from, to = sample->branches[i].to;
+        bool from_here = csp_code_is_instruction(&binary->code, from);
+        bool to_here = csp_code_is_instruction(&binary->code, to);
+        if (!from_here && !to_here) {
+            set->stats.external_branches += sample->count;
+            continue;
+        }
+        *at++ = from_here ? from : CSP_EXTERNAL;
+        *at++ = to_here ? to : CSP_EXTERNAL;
+        flat->branch_len++;
+    }
+}
+
+/* The two ends of a trace window count where they are in the binary. */
+static void add_ends(const struct csp_binary *binary, const struct csp_sample *sample,
+                     struct csp_flat_sample *flat)
+{
+    if (sample->branch_len != 0 && !flat->branch_len)
+        return;
+    const struct csp_branch *oldest =
+        sample->branch_len ? &sample->branches[sample->branch_len - 1] : NULL;
+    if (csp_code_is_instruction(&binary->code, sample->start) &&
+        (!oldest || csp_code_is_instruction(&binary->code, oldest->from)))
+        flat->start = sample->start;
+    if (sample->end && (!oldest || csp_code_is_instruction(&binary->code, sample->branches[0].to)))
+        flat->end = sample->end;
+}
+
+/* The callchain begins where the newest branch went, or later in the same function. */
+static bool leaf_agrees(const struct csp_binary *binary, const struct csp_flat_sample *flat)
+{
+    uint64_t leaf = flat->addresses[0];
+    uint64_t to = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
+    if (leaf == CSP_EXTERNAL || to == CSP_EXTERNAL)
+        return leaf == to;
+    return csp_functions_at(&binary->functions, leaf) == csp_functions_at(&binary->functions, to);
+}
+
+static bool build(struct csp_sample_set *set, const struct csp_binary *binary,
+                  const struct csp_sample *sample, struct csp_flat_sample *flat)
+{
+    bool whole_window = sample->start && sample->end;
+    if (sample->verdict == CSP_VERDICT_AMBIGUOUS)
+        return reject(set, CSP_REJECT_UNSTITCHED, sample->count);
+    if (!sample->branch_len && (set->compat || !whole_window))
+        return reject(set, CSP_REJECT_NO_BRANCHES, sample->count);
+    if (set->contexts) {
+        add_frames(set, binary, sample, flat);
+        if (!flat->frame_len)
+            return reject(set, CSP_REJECT_NO_CALLCHAIN, sample->count);
+        if (set->compat && (csp_code_flags(&binary->code, flat->addresses[0]) & CSP_CODE_EDGE))
+            return reject(set, CSP_REJECT_EDGE, sample->count);
+    }
+    add_branches(set, binary, sample, flat);
+    if (!set->compat)
+        add_ends(binary, sample, flat);
+    if (!flat->branch_len && !(flat->start && flat->end))
+        return reject(set, CSP_REJECT_EXTERNAL, sample->count);
+    if (!set->contexts)
+        return true;
+    if (!set->compat && !leaf_agrees(binary, flat))
+        return reject(set, CSP_REJECT_LEAF_MISMATCH, sample->count);
+    /* Where in its basic block a sample was taken makes no difference from here on. */
+    flat->addresses[0] = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
+    return true;
+}
+
+void csp_sample_set_add(struct csp_sample_set *set, const struct csp_binary *binary,
+                        const struct csp_sample *sample)
+{
+    set->stats.samples += sample->count;
+    struct csp_flat_sample *flat = scratch_sample(set, sample);
+    if (!build(set, binary, sample, flat))
+        return;
+    set->stats.used += sample->count;
+    size_t words = flat->frame_len + 2 * (size_t)flat->branch_len;
+    uint32_t id = csp_intern(&set->samples, flat, sizeof *flat + words * sizeof *flat->addresses);
+    if (id == set->counts.len)
+        csp_vec_push(&set->counts, 0);
+    set->counts.data[id] += sample->count;
+}
+
+void csp_sample_set_free(struct csp_sample_set *set)
+{
+    csp_intern_free(&set->samples);
+    csp_vec_free(&set->counts);
+    csp_buf_free(&set->scratch);
+}

@@ -1,0 +1,50 @@
+#include "profgen/generate.h"
+
+#include "base/alloc.h"
+#include "profgen/disjoint.h"
+
+void csp_touched_init(struct csp_touched_probes *touched, const struct csp_binary *binary)
+{
+    size_t count = binary->probes.probes.len + 1;
+    *touched = (struct csp_touched_probes){0};
+    touched->counts = csp_calloc(count, sizeof *touched->counts);
+    touched->seen = csp_calloc(count, 1);
+}
+
+void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_binary *binary,
+                      const struct csp_spans *spans, bool zero_too)
+{
+    const struct csp_probes *probes = &binary->probes;
+    for (size_t i = 0; i < spans->spans.len; i++) {
+        const struct csp_span *span = &spans->spans.data[i];
+        if (!span->count && !zero_too)
+            continue;
+        for (size_t at = csp_probes_from(probes, span->from);
+             at < probes->by_address.len && probes->by_address.data[at].address <= span->to; at++) {
+            uint32_t probe = probes->by_address.data[at].probe;
+            if (!csp_code_is_instruction(&binary->code, probes->by_address.data[at].address))
+                continue;
+            touched->counts[probe] += span->count;
+            if (touched->seen[probe])
+                continue;
+            touched->seen[probe] = 1;
+            csp_vec_push(&touched->probes, probe);
+        }
+    }
+}
+
+void csp_touched_clear(struct csp_touched_probes *touched)
+{
+    for (size_t i = 0; i < touched->probes.len; i++) {
+        touched->counts[touched->probes.data[i]] = 0;
+        touched->seen[touched->probes.data[i]] = 0;
+    }
+    touched->probes.len = 0;
+}
+
+void csp_touched_free(struct csp_touched_probes *touched)
+{
+    csp_vec_free(&touched->probes);
+    free(touched->counts);
+    free(touched->seen);
+}

@@ -1,0 +1,283 @@
+#include "profgen/unwind.h"
+
+#include "profgen/recursion.h"
+
+/* No frame: what a return to an address without a call leaves in llvm-profgen's stack. */
+#define NO_FRAME UINT64_C(0)
+#define NO_CONTEXT UINT32_MAX
+
+struct unwinder {
+    const struct csp_binary *binary;
+    const struct csp_unwind_options *options;
+    struct csp_counters *counters;
+    struct csp_unwind_stats *stats;
+    CSP_VEC(uint64_t) stack; /* root first; never empty while a sample is unwound */
+    CSP_VEC(uint64_t) scratch;
+    struct csp_intern stacks;   /* stacks without their leaf, as they are … */
+    CSP_VEC(uint32_t) contexts; /* … and the context that each one means */
+    uint32_t context;           /* of the stack without its leaf, NO_CONTEXT when not known */
+    uint64_t count;             /* of the sample being unwound */
+    bool lost;                  /* the history no longer fits the callchain */
+};
+
+/* The calls that make a context: those after the last external frame, without recursion. */
+static uint32_t make_context(struct unwinder *unwinder, size_t depth)
+{
+    const uint64_t *stack = unwinder->stack.data;
+    size_t first = depth;
+    while (first && stack[first - 1] != CSP_EXTERNAL)
+        first--;
+    unwinder->scratch.len = 0;
+    for (size_t i = first; i < depth; i++)
+        if (stack[i] != NO_FRAME)
+            csp_vec_push(&unwinder->scratch, stack[i]);
+    size_t count = unwinder->scratch.len;
+    uint64_t *calls = unwinder->scratch.data;
+    count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
+    int most = unwinder->options->max_context_depth;
+    if (most >= 0 && count > (size_t)most) {
+        calls += count - (size_t)most;
+        count = (size_t)most;
+    }
+    return csp_counters_context(unwinder->counters, calls, count);
+}
+
+static uint32_t current_context(struct unwinder *unwinder)
+{
+    if (unwinder->context != NO_CONTEXT)
+        return unwinder->context;
+    size_t depth = unwinder->stack.len - 1;
+    uint32_t id = csp_intern(&unwinder->stacks, depth ? (const void *)unwinder->stack.data : "",
+                             depth * sizeof *unwinder->stack.data);
+    if (id == unwinder->contexts.len)
+        csp_vec_push(&unwinder->contexts, make_context(unwinder, depth));
+    unwinder->context = unwinder->contexts.data[id];
+    return unwinder->context;
+}
+
+static void set_leaf(struct unwinder *unwinder, uint64_t address)
+{
+    unwinder->stack.data[unwinder->stack.len - 1] = address;
+}
+
+static void push(struct unwinder *unwinder, uint64_t address)
+{
+    csp_vec_push(&unwinder->stack, address);
+    unwinder->context = NO_CONTEXT;
+}
+
+static void pop(struct unwinder *unwinder)
+{
+    unwinder->stack.len--;
+    unwinder->context = NO_CONTEXT;
+}
+
+static void count_range(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    csp_counters_add(&unwinder->counters->ranges, current_context(unwinder), from, to,
+                     unwinder->count);
+}
+
+/* The straight run from where a branch went to where the next newer one left. */
+static void unwind_linear(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    struct csp_unwind_stats *stats = unwinder->stats;
+    stats->ranges += unwinder->count;
+    if (from == CSP_EXTERNAL && to == CSP_EXTERNAL) {
+        stats->ranges_external += unwinder->count;
+    } else if (from == CSP_EXTERNAL || to == CSP_EXTERNAL) {
+        stats->ranges_half_external += unwinder->count;
+        unwinder->lost = true;
+    } else if (!csp_code_falls_through(&unwinder->binary->code, from, to,
+                                       unwinder->options->compat)) {
+        stats->ranges_impossible += unwinder->count;
+        unwinder->lost = true;
+    } else {
+        stats->ranges_counted += unwinder->count;
+        count_range(unwinder, from, to);
+    }
+}
+
+static void unwind_call(struct unwinder *unwinder, uint64_t from)
+{
+    size_t depth = unwinder->stack.len;
+    if (depth > 1 && unwinder->stack.data[depth - 2] == from) {
+        pop(unwinder);
+        return;
+    }
+    /* The caller's frame was not in the callchain (the callee had not set up its own yet). */
+    if (depth > 1)
+        unwinder->stats->calls_off_chain += unwinder->count;
+    set_leaf(unwinder, from);
+}
+
+static void unwind_return(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    uint64_t call = csp_binary_call_before(unwinder->binary, to);
+    if (!call) {
+        unwinder->stats->returns_to_no_call += unwinder->count;
+        if (!unwinder->options->compat)
+            call = CSP_EXTERNAL;
+    }
+    set_leaf(unwinder, call);
+    push(unwinder, from);
+}
+
+static void forget_callers(struct unwinder *unwinder, uint64_t address)
+{
+    unwinder->stack.len = 0;
+    push(unwinder, address);
+}
+
+static void unwind_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    const struct csp_binary *binary = unwinder->binary;
+    uint8_t flags = csp_code_flags(&binary->code, from);
+    if (unwinder->lost)
+        forget_callers(unwinder, from);
+    else if (flags & CSP_CODE_CALL)
+        unwind_call(unwinder, from);
+    else if (flags & CSP_CODE_RETURN)
+        unwind_return(unwinder, from, to);
+    else if (from != CSP_EXTERNAL)
+        set_leaf(unwinder, from);
+    else if (csp_binary_call_before(binary, to))
+        unwind_return(unwinder, from, to);
+    else
+        unwind_call(unwinder, from);
+}
+
+static void count_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    unwinder->stats->branches += unwinder->count;
+    if (to == CSP_EXTERNAL)
+        return;
+    uint32_t context = from == CSP_EXTERNAL ? csp_counters_context(unwinder->counters, NULL, 0)
+                                            : current_context(unwinder);
+    csp_counters_add(&unwinder->counters->branches, context, from, to, unwinder->count);
+}
+
+/* The part of a trace window before its first or after its last branch. */
+static void count_partial(struct unwinder *unwinder, uint64_t from, uint64_t last)
+{
+    if (!last || !csp_code_falls_through(&unwinder->binary->code, from, last, false)) {
+        unwinder->stats->partial_ranges_impossible += unwinder->count;
+        return;
+    }
+    unwinder->stats->partial_ranges += unwinder->count;
+    count_range(unwinder, from, last);
+}
+
+/* The call that entered the leaf's function, when the history goes back that far; else 0. */
+static uint64_t entering_call(const struct csp_binary *binary, const uint64_t *branches,
+                              uint32_t count)
+{
+    size_t depth = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
+        if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
+            return 0;
+        uint8_t flags = csp_code_flags(&binary->code, from);
+        if (flags & CSP_CODE_RETURN)
+            depth++;
+        else if ((flags & CSP_CODE_CALL) && depth-- == 0)
+            return from;
+    }
+    return 0;
+}
+
+/* A callchain walked by frame pointers lacks the leaf's caller when the leaf has not set up its
+ * frame. The history then shows a call from a function that is not next in the chain. */
+static void restore_caller(struct unwinder *unwinder, const uint64_t *branches, uint32_t count)
+{
+    const struct csp_binary *binary = unwinder->binary;
+    size_t depth = unwinder->stack.len;
+    uint64_t call = entering_call(binary, branches, count);
+    if (!call || (depth > 1 && unwinder->stack.data[depth - 2] == call))
+        return;
+    uint64_t leaf = unwinder->stack.data[depth - 1];
+    if (depth > 1 && csp_functions_at(&binary->functions, call) ==
+                         csp_functions_at(&binary->functions, unwinder->stack.data[depth - 2]))
+        return;
+    set_leaf(unwinder, call);
+    push(unwinder, leaf);
+    unwinder->stats->restored_frames += unwinder->count;
+}
+
+static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sample *sample)
+{
+    const struct csp_code *code = &unwinder->binary->code;
+    const uint64_t *branches = sample->addresses + sample->frame_len;
+    unwinder->stack.len = 0;
+    unwinder->lost = false;
+    for (uint32_t i = sample->frame_len; i; i--)
+        push(unwinder, sample->addresses[i - 1]);
+    if (!unwinder->options->compat)
+        restore_caller(unwinder, branches, sample->branch_len);
+    if (!sample->branch_len) {
+        count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
+        return;
+    }
+    if (sample->end && sample->end != branches[1])
+        count_partial(unwinder, branches[1], csp_code_before(code, sample->end));
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
+        if (i)
+            unwind_linear(unwinder, to, branches[2 * i - 2]);
+        unwind_branch(unwinder, from, to);
+        count_branch(unwinder, from, to);
+    }
+    if (sample->start && !unwinder->lost)
+        count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
+}
+
+void csp_unwind(const struct csp_binary *binary, const struct csp_sample_set *set,
+                const struct csp_unwind_options *options, struct csp_counters *counters,
+                struct csp_unwind_stats *stats)
+{
+    struct unwinder unwinder = {
+        .binary = binary, .options = options, .counters = counters, .stats = stats};
+    for (size_t i = 0; i < set->counts.len; i++) {
+        unwinder.count = set->counts.data[i];
+        unwind_sample(&unwinder, csp_sample_set_at(set, i));
+    }
+    csp_vec_free(&unwinder.stack);
+    csp_vec_free(&unwinder.scratch);
+    csp_vec_free(&unwinder.contexts);
+    csp_intern_free(&unwinder.stacks);
+}
+
+static void count_flat(struct unwinder *unwinder, const struct csp_flat_sample *sample)
+{
+    const struct csp_code *code = &unwinder->binary->code;
+    const uint64_t *branches = sample->addresses + sample->frame_len;
+    if (!sample->branch_len) {
+        count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
+        return;
+    }
+    if (sample->end && sample->end != branches[1])
+        count_partial(unwinder, branches[1], csp_code_before(code, sample->end));
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
+        count_branch(unwinder, from, to);
+        if (i) {
+            unwind_linear(unwinder, to, branches[2 * i - 2]);
+            unwinder->lost = false;
+        }
+    }
+    if (sample->start)
+        count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
+}
+
+void csp_unwind_flat(const struct csp_binary *binary, const struct csp_sample_set *set,
+                     const struct csp_unwind_options *options, struct csp_counters *counters,
+                     struct csp_unwind_stats *stats)
+{
+    struct unwinder unwinder = {
+        .binary = binary, .options = options, .counters = counters, .stats = stats};
+    unwinder.context = csp_counters_context(counters, NULL, 0);
+    for (size_t i = 0; i < set->counts.len; i++) {
+        unwinder.count = set->counts.data[i];
+        count_flat(&unwinder, csp_sample_set_at(set, i));
+    }
+}

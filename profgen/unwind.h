@@ -1,0 +1,39 @@
+/* The virtual unwinder: replays the branch history of a sample backwards over its callchain, and so
+ * gives each range and branch of the history the calling context it ran in. A call, undone, pops a
+ * frame; a return pushes one; a jump moves within the leaf frame. */
+#ifndef CSP_PROFGEN_UNWIND_H
+#define CSP_PROFGEN_UNWIND_H
+
+#include "profgen/counters.h"
+#include "profgen/sample_set.h"
+
+struct csp_unwind_options {
+    bool compat;            /* llvm-profgen 22's choices */
+    int compress_recursion; /* longest repeated sequence to compress; -1: any, 0: none */
+    int max_context_depth;  /* frames kept nearest to the leaf; -1: all */
+};
+
+struct csp_unwind_stats {
+    uint64_t ranges;               /* straight runs between two branches of the histories … */
+    uint64_t ranges_counted;       /* … that went into the profile */
+    uint64_t ranges_external;      /* … outside the binary at both ends */
+    uint64_t ranges_half_external; /* … that enter or leave the binary without a branch */
+    uint64_t ranges_impossible;    /* … that run backwards or over a jump */
+    uint64_t partial_ranges;       /* counted: at the ends of trace windows */
+    uint64_t partial_ranges_impossible;
+    uint64_t branches;
+    uint64_t calls_off_chain;    /* calls that the callchain does not show: lost frames */
+    uint64_t returns_to_no_call; /* the context is cut there */
+    uint64_t restored_frames;    /* samples whose callchain had lost the leaf's caller */
+};
+
+/* Unwinds every sample of a set into counters. */
+void csp_unwind(const struct csp_binary *binary, const struct csp_sample_set *set,
+                const struct csp_unwind_options *options, struct csp_counters *counters,
+                struct csp_unwind_stats *stats);
+/* The same without contexts: all counts are of the empty one. */
+void csp_unwind_flat(const struct csp_binary *binary, const struct csp_sample_set *set,
+                     const struct csp_unwind_options *options, struct csp_counters *counters,
+                     struct csp_unwind_stats *stats);
+
+#endif
