@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/file.h"
+#include "base/parse.h"
 #include "base/progress.h"
 #include "decode/decode_output.h"
 #include "decode/recording_samples.h"
@@ -25,6 +26,8 @@ static const struct {
 
 enum { FORMATS = sizeof formats / sizeof *formats, ENGINES = sizeof engines / sizeof *engines };
 
+enum { DEFAULT_PERIOD = 1000 /* instructions */ };
+
 struct decode {
     struct csp_cli *cli;
     const char *input, *snapshot_path, *output_path, *symfs;
@@ -37,6 +40,7 @@ struct decode {
     struct csp_decode_output output;
     struct csp_trace_stats stats;
     struct csp_recording_samples_stats samples;
+    uint64_t period;
 };
 
 static int take_format(struct decode *decode, const char *name)
@@ -61,6 +65,13 @@ static int take_engine(struct decode *decode, const char *name)
     return csp_cli_usage(decode->cli, "there is no engine '%s'", name);
 }
 
+static int take_period(struct decode *decode, const char *value)
+{
+    if (csp_parse_count(value, &decode->period) && decode->period)
+        return 0;
+    return csp_cli_usage(decode->cli, "--period takes a number of instructions, not '%s'", value);
+}
+
 static int take_option(struct decode *decode, const char *option, const char *value)
 {
     if (!strcmp(option, "-i"))
@@ -75,6 +86,8 @@ static int take_option(struct decode *decode, const char *option, const char *va
         csp_vec_push(&decode->code, value);
     else if (!strcmp(option, "--format"))
         return take_format(decode, value);
+    else if (!strcmp(option, "--period"))
+        return take_period(decode, value);
     else
         return take_engine(decode, value);
     return 0;
@@ -82,8 +95,8 @@ static int take_option(struct decode *decode, const char *option, const char *va
 
 static int take_options(struct decode *decode, int argc, char **argv)
 {
-    static const char *const known[] = {"-i",     "--snapshot", "-o",      "--symfs",
-                                        "--code", "--format",   "--engine"};
+    static const char *const known[] = {"-i",     "--snapshot", "-o",       "--symfs",
+                                        "--code", "--format",   "--engine", "--period"};
     for (int i = 1; i < argc; i += 2) {
         bool found = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -156,6 +169,7 @@ static int decode_samples(struct decode *decode, struct csp_progress *progress)
         .tee = &consumer,
         .started = csp_decode_output_started,
         .progress = progress,
+        .period = decode->output.format == CSP_DECODE_SAMPLES ? decode->period : 0,
     };
     int error =
         csp_recording_samples(decode->recording, &options, &decode->samples, &decode->cli->diag);
@@ -224,6 +238,7 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
     csp_json_number(json, "malformed_samples", samples->malformed);
     csp_json_number(json, "resume_samples", samples->resumes);
     csp_json_number(json, "branch_stack_samples", samples->native);
+    csp_json_number(json, "samples_cut_from_trace", samples->cut);
     csp_json_number(json, "pause_samples", stitch->pauses);
     csp_json_number(json, "stitched_exact", stitch->verdicts[CSP_VERDICT_EXACT]);
     csp_json_number(json, "stitched_time", stitch->verdicts[CSP_VERDICT_TIME]);
@@ -332,7 +347,8 @@ static void release(struct decode *decode)
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    struct decode decode = {.cli = cli, .engine = csp_engine_create_opencsd};
+    struct decode decode = {
+        .cli = cli, .engine = csp_engine_create_opencsd, .period = DEFAULT_PERIOD};
     double began = now();
     int code = take_options(&decode, argc, argv);
     if (!code) {
@@ -372,7 +388,10 @@ const struct csp_command csp_command_decode = {
         "as\n"
         "                   perf script prints them and llvm-profgen reads them (the default)\n"
         "           samples a line `TIME PID/TID CPU VERDICT FRAME... | ..END FROM>TO... START..`\n"
-        "                   per pause sample, stitched or not\n"
+        "                   per pause sample, stitched or not; of a recording without any, "
+        "samples\n"
+        "                   are cut from the trace and their call stacks followed along it\n"
+        "  --period N       cut one every N instructions (1000), and one at each gap\n"
         "           preagg  counted branches and fall-throughs, for perf2bolt -pa\n"
         "           ranges  a line `start end instructions kind` per range: hexadecimal, end\n"
         "                   exclusive; kind of the last instruction, not-taken for a branch that\n"

@@ -1,6 +1,7 @@
 #include "decode/recording_samples.h"
 
 #include "decode/code/leaf_state.h"
+#include "decode/trace_sampler.h"
 
 enum {
     /* A timestamp counts whole ticks of a clock that may run as slowly as 10 MHz, and the
@@ -20,6 +21,7 @@ struct delivery {
     struct csp_recording *recording;
     const struct csp_recording_samples_options *options;
     struct csp_stitcher *stitcher;
+    struct csp_trace_sampler *sampler; /* instead, when there is nothing to stitch */
     bool convert;
     struct csp_time_conv_event time_conv;
     CSP_VEC(struct leaf_image) leaves;
@@ -162,6 +164,8 @@ static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk
     int error = tee && tee->windows ? tee->windows(tee->user, source, chunk, windows) : 0;
     if (error < 0)
         return error;
+    if (delivery->sampler)
+        return csp_trace_sampler_windows(delivery->sampler, source, chunk, windows);
     return csp_stitcher_windows(delivery->stitcher, source, chunk, windows);
 }
 
@@ -212,6 +216,27 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
     return error;
 }
 
+static uint32_t pid_of(void *user, uint32_t tid)
+{
+    return csp_recording_pid(((struct delivery *)user)->recording, tid);
+}
+
+static int cut_all(struct delivery *delivery, struct csp_recording_samples_stats *stats,
+                   struct csp_diag *diag)
+{
+    delivery->sampler = csp_trace_sampler_create(&(struct csp_trace_sampler_options){
+        .input = csp_recording_trace(delivery->recording),
+        .period = delivery->options->period,
+        .pid = pid_of,
+        .sample = pass_on,
+        .user = delivery,
+    });
+    int error = decode_all(delivery, stats, diag);
+    stats->cut = csp_trace_sampler_count(delivery->sampler);
+    csp_trace_sampler_destroy(delivery->sampler);
+    return error;
+}
+
 static void free_delivery(struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->leaves.len; i++) {
@@ -239,8 +264,9 @@ int csp_recording_samples(struct csp_recording *recording,
     stats->pauses = index.pauses;
     stats->resumes = index.resumes;
     stats->malformed += index.malformed;
+    bool cut = options->period && !index.pauses;
     if (!error)
-        error = stitch_all(&delivery, &index, stats, diag);
+        error = cut ? cut_all(&delivery, stats, diag) : stitch_all(&delivery, &index, stats, diag);
     csp_pause_index_free(&index);
     csp_records_close(records);
     free_delivery(&delivery);

@@ -12,6 +12,7 @@ struct csp_recording_samples_stats {
     struct csp_stitch_stats stitch;
     uint64_t samples; /* SAMPLE records */
     uint64_t pauses, resumes;
+    uint64_t cut;       /* delivered, cut from the trace because nothing else was sampled */
     uint64_t native;    /* delivered with a branch stack of their own */
     uint64_t plain;     /* of other events and without one: not delivered */
     uint64_t malformed; /* cannot be parsed: not delivered */
@@ -25,6 +26,7 @@ struct csp_recording_samples_options {
     const struct csp_trace_consumer *tee; /* also gets what is decoded; may be null */
     void (*started)(void *user, struct csp_engine *engine); /* as of csp_trace_decode, tee's user */
     struct csp_progress *progress;                          /* counts trace bytes; may be null */
+    uint64_t period; /* instructions per sample cut from a trace without pauses; 0: cut none */
 };
 
 /* Decodes the trace, stitches, and delivers every pause sample and every sample with a branch
