@@ -22,7 +22,9 @@ static const struct {
 static const struct {
     const char *name;
     csp_engine_create_fn *create;
-} engines[] = {{"native", csp_engine_create_native}, {"opencsd", csp_engine_create_opencsd}};
+} engines[] = {{"native", csp_engine_create_native},
+               {"opencsd", csp_engine_create_opencsd},
+               {"both", csp_engine_create_both}};
 
 enum { FORMATS = sizeof formats / sizeof *formats, ENGINES = sizeof engines / sizeof *engines };
 
@@ -383,10 +385,10 @@ const struct csp_command csp_command_decode = {
         "                   its build-id; may be repeated\n"
         "  --engine opencsd OpenCSD's full decoder, the reference (the default)\n"
         "           native  csprof's own\n"
+        "           both    both, compared element by element; the first difference is a failure\n"
         "  --format script  mappings, then each stitched sample (of a recording without samples:\n"
-        "                   each run) with its callchain and branch stack, newest branch first, "
-        "as\n"
-        "                   perf script prints them and llvm-profgen reads them (the default)\n"
+        "                   each run) with its callchain and branch stack, newest branch first,\n"
+        "                   as perf script prints it and llvm-profgen reads it (the default)\n"
         "           samples a line `TIME PID/TID CPU VERDICT FRAME... | ..END FROM>TO... START..`\n"
         "                   per pause sample, stitched or not; of a recording without any, "
         "samples\n"

@@ -24,8 +24,9 @@ enum csp_element_type {
     CSP_ELEMENT_NO_PATH,   /* `instructions` ran from a on, by an unknown path (Q); next is b */
     CSP_ELEMENT_OVERFLOW,  /* the trace unit lost data */
     CSP_ELEMENT_DISCARD,   /* speculative trace was abandoned */
-    CSP_ELEMENT_BAD,   /* a malformed or reserved packet at offset a: decoding waits for a sync */
-    CSP_ELEMENT_OTHER, /* understood, of no interest to ranges: event, marker, ITE … */
+    CSP_ELEMENT_BAD,       /* a malformed or reserved packet at a, an offset as of TRACE_ON:
+                            * decoding waits for a sync */
+    CSP_ELEMENT_OTHER,     /* understood, of no interest to ranges: event, marker, ITE … */
 };
 
 struct csp_element {

@@ -80,6 +80,9 @@ typedef int csp_engine_create_fn(struct csp_engine **engine, const struct csp_tr
                                  const struct csp_code_memory *code, csp_element_fn *sink,
                                  void *user, struct csp_diag *diag);
 csp_engine_create_fn csp_engine_create_opencsd, csp_engine_create_native;
+/* Both at once, compared element by element (but for CSP_ELEMENT_OTHER), delivering what the
+ * reference says. The first difference is a failure: CSP_ERR_FAILED. */
+csp_engine_create_fn csp_engine_create_both;
 
 /* Decodes the next `size` bytes. Malformed trace is no error: it is counted, told to the sink as
  * CSP_ELEMENT_BAD, and decoding resumes at the next synchronisation. Returns what the sink returned

@@ -150,6 +150,13 @@ static uint64_t offset_of(const struct opencsd_engine *engine, ocsd_trc_index_t 
     return engine->start + engine->position + (uint64_t)(int64_t)ahead;
 }
 
+/* The same, of the frame when there are frames: what an element tells. */
+static uint64_t element_offset(const struct opencsd_engine *engine, ocsd_trc_index_t index)
+{
+    uint64_t offset = offset_of(engine, index);
+    return engine->formatted ? engine->start + (offset - engine->start) / FRAME * FRAME : offset;
+}
+
 static void add_lost_sync(struct opencsd_engine *engine, const struct source *source,
                           unsync_info_t reason, ocsd_trc_index_t index)
 {
@@ -161,7 +168,7 @@ static void add_lost_sync(struct opencsd_engine *engine, const struct source *so
         add(engine, source, CSP_ELEMENT_DISCARD);
         break;
     case UNSYNC_BAD_PACKET:
-        add(engine, source, CSP_ELEMENT_BAD)->a = offset_of(engine, index);
+        add(engine, source, CSP_ELEMENT_BAD)->a = element_offset(engine, index);
         break;
     default: /* waiting for the first synchronisation after a start or reset */
         break;
@@ -187,7 +194,7 @@ static void add_trace_on(struct opencsd_engine *engine, struct source *source,
 {
     if (take_enabling(source, index))
         add(engine, source, CSP_ELEMENT_SYNC);
-    add(engine, source, CSP_ELEMENT_TRACE_ON)->a = offset_of(engine, index);
+    add(engine, source, CSP_ELEMENT_TRACE_ON)->a = element_offset(engine, index);
 }
 
 static void add_exception(struct opencsd_engine *engine, const struct source *source,
