@@ -132,10 +132,10 @@ static int find_data(struct csp_perfdata *reader, struct section data, const uin
                  file->path);
     } else if (!inside(file, data)) {
         csp_warn(diag,
-                 "%s: cut short: the records should end at offset %" PRIu64
+                 "%s: cut short: the records should fill %" PRIu64 " bytes from offset %" PRIu64
                  " and the file has %zu bytes; reading what is there, without header features such "
                  "as build-ids",
-                 file->path, data.offset + data.size, file->size);
+                 file->path, data.size, data.offset, file->size);
         reader->data_end = file->size;
         reader->info.unfinished = true;
     }
