@@ -166,9 +166,8 @@ static void absurd_lengths_are_malformed(void **state)
             if (lengths[j] != 3)
                 csp_buf_add_u64(&body, 0);
             struct csp_record record = record_of(&body);
-            if (rows[i].sample_type == CSP_SAMPLE_RAW && (uint32_t)lengths[j] < 9)
-                continue; /* its length has 32 bits only */
-            assert_false(csp_sample_parse(&attr, &record, &sample));
+            bool fits = rows[i].sample_type == CSP_SAMPLE_RAW && (uint32_t)lengths[j] < 9;
+            assert_int_equal(csp_sample_parse(&attr, &record, &sample), fits); /* u32 there */
             csp_buf_free(&body);
         }
     }
