@@ -86,6 +86,12 @@ void csp_unit_exception(struct csp_trace_unit *unit, enum csp_exception_type typ
     unit->tracing = unit->target_untold = false;
 }
 
+void csp_unit_gap(struct csp_trace_unit *unit)
+{
+    csp_core_flush(&unit->core);
+    unit->tracing = unit->target_untold = false;
+}
+
 void csp_unit_take(struct csp_trace_unit *unit)
 {
     unit->synchronised_at -= unit->core.out.len;

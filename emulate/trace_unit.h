@@ -42,6 +42,10 @@ void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool 
 void csp_unit_exception(struct csp_trace_unit *unit, enum csp_exception_type type,
                         uint64_t return_address, uint64_t now);
 
+/* A filter other than the exception level stops the trace in the middle of EL0: Trace On follows
+ * when csp_unit_enter is called again. */
+void csp_unit_gap(struct csp_trace_unit *unit);
+
 /* Forgets the bytes in core.out, which the owner has taken. */
 void csp_unit_take(struct csp_trace_unit *unit);
 
