@@ -66,8 +66,10 @@ static void add_script(struct csp_decode_output *output, const struct csp_window
     struct csp_branch *newest_first = csp_malloc(run->branch_len * sizeof *newest_first);
     for (uint32_t i = 0; i < run->branch_len; i++)
         newest_first[i] = windows->branches.data[run->branch_first + run->branch_len - 1 - i];
+    bool stopped_at_target = newest_first[0].to == run->end;
     struct csp_sample sample = {
-        .ip = run->ranges && run->how != CSP_RUN_NO_CODE ? run->end - INSTRUCTION : run->end,
+        /* the last instruction that ran */
+        .ip = stopped_at_target ? newest_first[0].from : run->end - INSTRUCTION,
         .branches = newest_first,
         .branch_len = run->branch_len,
     };

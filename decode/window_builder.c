@@ -51,17 +51,23 @@ static void end_run(struct csp_window_builder *builder, enum csp_run_end how)
     builder->from_branch = false;
 }
 
+/* The branch that ended the last range went to `to`, where nothing was executed yet. */
+static void take_branch(struct csp_window_builder *builder, uint64_t to)
+{
+    csp_vec_push(&builder->out->branches, (struct csp_branch){builder->from, to, builder->kind});
+    builder->stats.branches++;
+    builder->from_branch = false;
+    last_run(builder)->end = to;
+}
+
 static void add_range(struct csp_window_builder *builder, const struct csp_element *range)
 {
     if (builder->in_run && !builder->from_branch && last_run(builder)->end != range->a)
         end_run(builder, CSP_RUN_TRACE_OFF);
     if (!builder->in_run)
         begin_run(builder, range->a);
-    if (builder->from_branch) {
-        csp_vec_push(&builder->out->branches,
-                     (struct csp_branch){builder->from, range->a, builder->kind});
-        builder->stats.branches++;
-    }
+    if (builder->from_branch)
+        take_branch(builder, range->a);
     struct csp_run *run = last_run(builder);
     run->end = range->b;
     run->instructions += range->instructions;
@@ -91,12 +97,8 @@ static void lose_path(struct csp_window_builder *builder, uint64_t address)
         return;
     if (!builder->in_run)
         begin_run(builder, address);
-    if (builder->from_branch) { /* the branch there did happen */
-        csp_vec_push(&builder->out->branches,
-                     (struct csp_branch){builder->from, address, builder->kind});
-        builder->stats.branches++;
-    }
-    last_run(builder)->end = address;
+    if (builder->from_branch)
+        take_branch(builder, address);
     end_run(builder, CSP_RUN_NO_CODE);
 }
 
@@ -112,6 +114,9 @@ static void add_exception(struct csp_window_builder *builder, const struct csp_e
     run->exception = exception->number;
     if (exception->has_address)
         run->return_address = exception->a;
+    /* An exception at the target of a branch, before its first instruction, returns there. */
+    if (builder->in_run && builder->from_branch && exception->has_address)
+        take_branch(builder, exception->a);
     end_run(builder, CSP_RUN_EXCEPTION);
 }
 
