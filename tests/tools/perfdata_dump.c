@@ -142,16 +142,27 @@ static void print_mapping(void *user, const struct csp_mapping *mapping)
            mapping->page_offset, binary->path, text);
 }
 
-static void print_spaces(struct csp_spaces *spaces, struct csp_map *pids)
+static int by_number(const void *left, const void *right)
 {
-    for (uint64_t pid = 0; pid <= UINT32_MAX && pids->len; pid++) {
-        if (!csp_map_find(pids, pid))
-            continue;
-        const char *comm = csp_spaces_comm(spaces, (uint32_t)pid);
+    const uint64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void print_spaces(struct csp_spaces *spaces, const struct csp_map *pids)
+{
+    CSP_VEC(uint64_t) sorted = {0};
+    struct csp_map_entry *entry;
+    for (size_t cursor = 0; (entry = csp_map_next(pids, &cursor));)
+        csp_vec_push(&sorted, entry->key);
+    if (sorted.len)
+        qsort(sorted.data, sorted.len, sizeof *sorted.data, by_number);
+    for (size_t i = 0; i < sorted.len; i++) {
+        uint32_t pid = (uint32_t)sorted.data[i];
+        const char *comm = csp_spaces_comm(spaces, pid);
         printf("pid %d %s\n", (int)pid, comm ? comm : "?");
-        csp_spaces_each(spaces, (uint32_t)pid, UINT64_MAX, print_mapping, spaces);
-        pids->len--;
+        csp_spaces_each(spaces, pid, UINT64_MAX, print_mapping, spaces);
     }
+    csp_vec_free(&sorted);
 }
 
 struct dump {
