@@ -95,7 +95,11 @@ static void add_event_names(struct csp_writer *writer)
     csp_buf_add_u32(out, attr_size);
     for (size_t i = 0; i < writer->attrs.len; i++) {
         const struct csp_attr *attr = &writer->attrs.data[i];
-        csp_attr_encode(attr, attr_size, out);
+        /* perf before 6.13 does not know aux_action; it ignores it in the attribute section but
+         * warns, and throws the names away, when it meets it here. */
+        struct csp_attr described = *attr;
+        described.aux_action = 0;
+        csp_attr_encode(&described, attr_size, out);
         csp_buf_add_u32(out, (uint32_t)attr->id_count);
         add_string(out, attr->name ? attr->name : "unnamed");
         for (size_t j = 0; j < attr->id_count; j++)
