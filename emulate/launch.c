@@ -1,0 +1,279 @@
+#include "emulate/launch.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include "emulate/binary.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the launcher and QEMU share. */
+struct launch {
+    const struct csp_emulate_options *options;
+    char *program, *plugin, *qemu;
+    int journal, truth, settings;
+};
+
+/* `name` itself when it has a slash, else the first executable file of that name in PATH. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return csp_strdup(name);
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+        char *file = csp_asprintf("%.*s/%s", (int)length, path, name);
+        struct stat status;
+        if (length && stat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+            access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* Beside the program in the build tree, or where both are installed. */
+static char *find_plugin(void)
+{
+    static const char *const places[] = {"csprof-emulate.so",
+                                         CSPROF_PLUGIN_FROM_BIN "/csprof-emulate.so"};
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0)
+        return NULL;
+    self[length] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *file = csp_asprintf("%s%s", self, places[i]);
+        if (access(file, R_OK) == 0)
+            return file;
+        free(file);
+    }
+    return NULL;
+}
+
+/* QEMU's major version, or 0. Its plugin interface changed in 9.0. */
+static unsigned qemu_major(const char *qemu)
+{
+    unsigned major = 0;
+    char *command = csp_asprintf("'%s' --version 2>/dev/null", qemu);
+    FILE *pipe = popen(command, "re");
+    if (pipe && fscanf(pipe, "qemu-aarch64 version %u", &major) != 1)
+        major = 0;
+    if (pipe)
+        pclose(pipe);
+    free(command);
+    return major;
+}
+
+static int find_everything(struct launch *launch, struct csp_diag *diag)
+{
+    const struct csp_emulate_options *options = launch->options;
+    const char *name = options->command[0];
+    launch->program = find_program(name);
+    if (!launch->program || access(launch->program, R_OK) != 0)
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: no such program", name);
+    if (csp_binary_machine(launch->program) != EM_AARCH64)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: not an AArch64 program (a 64-bit ELF file for AArch64 was expected; "
+                        "scripts cannot be recorded)",
+                        launch->program);
+    launch->qemu = find_program(options->qemu);
+    if (!launch->qemu || access(launch->qemu, X_OK) != 0)
+        return csp_fail(diag, CSP_ERR_ENV, "%s not found: install it (Debian: qemu-user)",
+                        options->qemu);
+    launch->plugin = find_plugin();
+    if (!launch->plugin)
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "csprof-emulate.so was found neither beside csprof nor in %s: this build "
+                        "has no emulator (-DCSPROF_EMULATE=ON)",
+                        CSPROF_PLUGIN_FROM_BIN);
+    return 0;
+}
+
+/* An append-only file without a name in the directory of the output, for the journal. */
+static int open_journal(const char *output)
+{
+    const char *slash = strrchr(output, '/');
+    char *directory = slash ? csp_strndup(output, (size_t)(slash - output) + 1) : csp_strdup(".");
+    int fd = open(directory, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+        char *name = csp_asprintf("%s/.csprof-journal-XXXXXX", directory);
+        fd = mkostemp(name, O_APPEND | O_CLOEXEC);
+        if (fd >= 0)
+            unlink(name);
+        free(name);
+    }
+    free(directory);
+    return fd;
+}
+
+static int open_files(struct launch *launch, struct csp_diag *diag)
+{
+    const struct csp_emulate_options *options = launch->options;
+    launch->journal = open_journal(options->output);
+    if (launch->journal < 0)
+        return csp_fail(diag, CSP_ERR_IO, "%s: cannot create files there: %s", options->output,
+                        strerror(errno));
+    launch->settings = memfd_create("csprof-settings", MFD_CLOEXEC);
+    if (launch->settings < 0)
+        return csp_fail(diag, CSP_ERR_IO, "memfd_create: %s", strerror(errno));
+    if (!options->truth)
+        return 0;
+    launch->truth = open(options->truth, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (launch->truth < 0 || dprintf(launch->truth, "csprof-truth 1\n") < 0)
+        return csp_fail(diag, CSP_ERR_IO, "%s: %s", options->truth, strerror(errno));
+    return 0;
+}
+
+/* A copy that QEMU inherits, with a high number, so that the program's own files get the numbers
+ * that they would have had. */
+static int inherit(int fd)
+{
+    enum { HIGH = 1000, LOWER = 200 };
+    int copy = fcntl(fd, F_DUPFD, HIGH);
+    return copy >= 0 ? copy : fcntl(fd, F_DUPFD, LOWER);
+}
+
+/* Commas separate a plugin's arguments; a doubled one is itself. */
+static char *double_commas(const char *text)
+{
+    struct csp_buf out = {0};
+    csp_buf_add_string(&out, "");
+    for (; *text; text++) {
+        csp_buf_add_char(&out, *text);
+        if (*text == ',')
+            csp_buf_add_char(&out, ',');
+    }
+    return out.data;
+}
+
+/* In the child: becomes QEMU; returns only when that fails. */
+static void become_qemu(const struct launch *launch, unsigned major)
+{
+    const struct csp_emulate_options *options = launch->options;
+    struct csp_emulate_settings settings = options->settings;
+    int settings_fd = inherit(launch->settings);
+    settings.size = sizeof settings;
+    settings.journal = inherit(launch->journal);
+    settings.truth = launch->truth >= 0 ? inherit(launch->truth) : -1;
+    if (settings_fd < 0 || pwrite(settings_fd, &settings, sizeof settings, 0) != sizeof settings)
+        return;
+    CSP_VEC(char *) arguments = {0};
+    csp_vec_push(&arguments, launch->qemu);
+    csp_vec_push(&arguments, (char *)(uintptr_t)"-seed"); /* or runs differ in stack and PAC keys */
+    csp_vec_push(&arguments, csp_asprintf("%llu", (unsigned long long)settings.seed & UINT32_MAX));
+    if (!settings.whole_blocks)
+        csp_vec_push(&arguments,
+                     (char *)(uintptr_t)(major >= 8 ? "-one-insn-per-tb" : "-singlestep"));
+    if (options->sysroot) {
+        csp_vec_push(&arguments, (char *)(uintptr_t)"-L");
+        csp_vec_push(&arguments, (char *)(uintptr_t)options->sysroot);
+    }
+    csp_vec_push(&arguments, (char *)(uintptr_t)"-plugin");
+    char *plugin = double_commas(launch->plugin);
+    csp_vec_push(&arguments, csp_asprintf("%s,settings=%d", plugin, settings_fd));
+    csp_vec_push(&arguments, (char *)(uintptr_t)"-0");
+    csp_vec_push(&arguments, options->command[0]);
+    csp_vec_push(&arguments, launch->program);
+    for (char **argument = options->command + 1; *argument; argument++)
+        csp_vec_push(&arguments, *argument);
+    csp_vec_push(&arguments, NULL);
+    if (options->output_to_stderr)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    execv(launch->qemu, arguments.data);
+}
+
+/* Waits for QEMU. An interrupt from the terminal reaches both; it ends the program, not us. */
+static int wait_for(pid_t child, int *status)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    pid_t ended;
+    do
+        ended = waitpid(child, status, 0);
+    while (ended < 0 && errno == EINTR);
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    return ended < 0 ? -errno : 0;
+}
+
+static int run_qemu(const struct launch *launch, struct csp_emulate_result *result,
+                    struct csp_diag *diag)
+{
+    enum { NOT_STARTED = 127 };
+    int status;
+    unsigned major = qemu_major(launch->qemu);
+    if (major < 7 || major > 8)
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "%s: version %u; the plugin is for QEMU 7.2 to 8.2 (Debian 12's qemu-user)",
+                        launch->qemu, major);
+    pid_t child = fork();
+    if (child == 0) {
+        become_qemu(launch, major);
+        _exit(NOT_STARTED);
+    }
+    if (child < 0 || wait_for(child, &status) < 0)
+        return csp_fail(diag, CSP_ERR_IO, "cannot run %s: %s", launch->qemu, strerror(errno));
+    result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
+    return 0;
+}
+
+static int write_recording(const struct launch *launch, struct csp_emulate_result *result,
+                           struct csp_diag *diag)
+{
+    struct csp_recording *recording = &result->recording;
+    struct stat status;
+    if (fstat(launch->journal, &status) != 0)
+        return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
+    if (!status.st_size)
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "QEMU ended before the program began (exit code %d): nothing was recorded",
+                        result->exit_code);
+    recording->journal_size = (size_t)status.st_size;
+    recording->journal =
+        mmap(NULL, recording->journal_size, PROT_READ, MAP_PRIVATE, launch->journal, 0);
+    if (recording->journal == MAP_FAILED)
+        return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
+    recording->settings = &launch->options->settings;
+    recording->command = launch->options->recorder_command;
+    int error = csp_recording_write(recording, launch->options->output, diag);
+    munmap((void *)(uintptr_t)recording->journal, recording->journal_size);
+    recording->journal = NULL;
+    return error;
+}
+
+int csp_emulate_run(const struct csp_emulate_options *options, struct csp_emulate_result *result,
+                    struct csp_diag *diag)
+{
+    struct launch launch = {.options = options, .journal = -1, .truth = -1, .settings = -1};
+    *result = (struct csp_emulate_result){0};
+    int error = find_everything(&launch, diag);
+    if (error == 0)
+        error = open_files(&launch, diag);
+    if (error == 0)
+        error = run_qemu(&launch, result, diag);
+    if (error == 0)
+        error = write_recording(&launch, result, diag);
+    int files[] = {launch.journal, launch.truth, launch.settings};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] >= 0)
+            close(files[i]);
+    free(launch.program);
+    free(launch.plugin);
+    free(launch.qemu);
+    return error;
+}

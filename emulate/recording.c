@@ -1,0 +1,404 @@
+#include "emulate/recording.h"
+
+#include "base/vec.h"
+#include "emulate/binary.h"
+#include "emulate/pmu.h"
+#include "emulate/trace_core.h"
+#include "perfdata/sample_record.h"
+#include "perfdata/writer.h"
+
+#include <string.h>
+
+enum event { EVENT_TRACE, EVENT_RESUME, EVENT_PAUSE, EVENT_DUMMY, EVENTS };
+
+/* Numbers of PMUs, as a kernel would have given them out. */
+enum { PMU_ARMV8 = 8, PMU_CS_ETM = 10 };
+
+/* perf reads AUXTRACE in one piece and looks for AUX records in all of them: few large ones. */
+enum { AUXTRACE_CHUNK = 1 << 20 };
+
+struct conversion {
+    struct csp_recording *recording;
+    struct csp_writer *writer;
+    CSP_VEC(const struct csp_journal_record *) records;
+    struct csp_attr attrs[EVENTS];
+    char *names[EVENTS];
+    CSP_VEC(uint64_t) ids[EVENTS];
+    uint32_t pid;
+    unsigned cpus;
+    struct {
+        struct csp_buf pending; /* announced, not yet in an AUXTRACE record */
+        uint64_t stored, announced;
+    } rings[CSP_EMULATE_CPUS];
+    uint64_t reference;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct csp_journal_record *x = *(const struct csp_journal_record *const *)a;
+    const struct csp_journal_record *y = *(const struct csp_journal_record *const *)b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* A thread for which there was no processor shares the first one's rings: it has no trace, but it
+ * maps files like the others. */
+static unsigned cpu_of(const struct csp_journal_record *record)
+{
+    return record->cpu < CSP_EMULATE_CPUS ? record->cpu : 0;
+}
+
+static void read_journal(struct conversion *conversion)
+{
+    struct csp_recording *recording = conversion->recording;
+    const struct csp_journal_record *record;
+    size_t offset = 0;
+    while ((record = csp_journal_next(recording->journal, recording->journal_size, &offset))) {
+        if (record->type == CSP_JOURNAL_TOTALS) {
+            memcpy(&recording->totals, csp_journal_tail(record), sizeof recording->totals);
+            recording->complete = true;
+            continue;
+        }
+        if (cpu_of(record) >= conversion->cpus)
+            conversion->cpus = cpu_of(record) + 1;
+        csp_vec_push(&conversion->records, record);
+    }
+    recording->cut_off = recording->journal_size - offset;
+    if (conversion->records.len) {
+        conversion->pid = conversion->records.data[0]->tid; /* the first thread is the main one */
+        qsort(conversion->records.data, conversion->records.len, sizeof *conversion->records.data,
+              by_time);
+    }
+}
+
+/* The kernel's number of `event` on `cpu`. */
+static uint64_t event_id(enum event event, unsigned cpu)
+{
+    return 1000 + 100 * (uint64_t)event + cpu;
+}
+
+static void describe_events(struct conversion *conversion)
+{
+    const struct csp_emulate_settings *settings = conversion->recording->settings;
+    const uint64_t fields = CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_IP | CSP_SAMPLE_TID |
+                            CSP_SAMPLE_TIME | CSP_SAMPLE_CPU | CSP_SAMPLE_PERIOD;
+    const uint64_t flags = 1ull << CSP_ATTR_INHERIT | 1ull << CSP_ATTR_EXCLUDE_KERNEL |
+                           1ull << CSP_ATTR_EXCLUDE_HV | 1ull << CSP_ATTR_SAMPLE_ID_ALL;
+    enum { TIMESTAMP = 1 << 28, CONTEXT_ID = 1 << 14 }; /* format of cs_etm's config */
+    enum { TRCEXTOUT1 = 0x4011, SOFTWARE_DUMMY = 9, TYPE_SOFTWARE = 1 };
+    enum { LR = 30, SP = 31, PC = 32 }; /* arch/arm64/include/uapi/asm/perf_regs.h */
+    struct csp_attr *trace = &conversion->attrs[EVENT_TRACE];
+    struct csp_attr *resume = &conversion->attrs[EVENT_RESUME];
+    struct csp_attr *pause = &conversion->attrs[EVENT_PAUSE];
+    struct csp_attr *dummy = &conversion->attrs[EVENT_DUMMY];
+    bool pulse = settings->strategy == CSP_PMU_PULSE;
+    unsigned long long window = settings->window, period = settings->period;
+
+    *trace = (struct csp_attr){
+        .type = PMU_CS_ETM,
+        .config = TIMESTAMP | CONTEXT_ID,
+        .sample_period = 1,
+        .flags = flags | 1ull << CSP_ATTR_ENABLE_ON_EXEC | 1ull << CSP_ATTR_DISABLED,
+        .aux_action = CSP_AUX_START_PAUSED,
+    };
+    *resume = (struct csp_attr){
+        .sample_period = period, /* PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES: both 0 */
+        .flags = flags,
+        .aux_action = CSP_AUX_RESUME,
+    };
+    *pause = (struct csp_attr){
+        .type = pulse ? PMU_ARMV8 : 0,
+        .config = pulse ? TRCEXTOUT1 : 0,
+        .sample_period = window,
+        .sample_type = CSP_SAMPLE_CALLCHAIN | CSP_SAMPLE_REGS_USER,
+        .sample_regs_user = 1ull << LR | 1ull << SP | 1ull << PC,
+        .flags = flags,
+        .aux_action = CSP_AUX_PAUSE,
+    };
+    *dummy = (struct csp_attr){
+        .type = TYPE_SOFTWARE,
+        .config = SOFTWARE_DUMMY,
+        .sample_period = 1,
+        .flags = flags | 1ull << CSP_ATTR_MMAP | 1ull << CSP_ATTR_MMAP2 | 1ull << CSP_ATTR_COMM |
+                 1ull << CSP_ATTR_TASK | 1ull << CSP_ATTR_COMM_EXEC | 1ull << CSP_ATTR_BUILD_ID |
+                 1ull << CSP_ATTR_ENABLE_ON_EXEC | 1ull << CSP_ATTR_DISABLED,
+    };
+    char **names = conversion->names;
+    names[EVENT_TRACE] = csp_strdup("cs_etm/aux-action=start-paused,timestamp,contextid1/u");
+    names[EVENT_RESUME] = csp_asprintf("cpu_cycles/aux-action=resume,period=%llu/u", period);
+    names[EVENT_PAUSE] = csp_asprintf("%s,period=%llu,call-graph=fp/u",
+                                      pulse ? "armv8_pmuv3_0/trcextout1,aux-action=pause"
+                                            : "cpu_cycles/aux-action=pause",
+                                      window);
+    names[EVENT_DUMMY] = csp_strdup("dummy:u");
+    for (int event = 0; event < EVENTS; event++) {
+        for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
+            csp_vec_push(&conversion->ids[event], event_id(event, cpu));
+        conversion->attrs[event].sample_type |= fields;
+        conversion->attrs[event].name = names[event];
+        conversion->attrs[event].ids = conversion->ids[event].data;
+        conversion->attrs[event].id_count = conversion->ids[event].len;
+    }
+}
+
+static void write_header_texts(struct conversion *conversion)
+{
+    static const char *const pmu_names[] = {"armv8_pmuv3_0", "cs_etm"};
+    static const uint32_t pmu_types[] = {PMU_ARMV8, PMU_CS_ETM};
+    struct csp_writer_info info = {
+        .hostname = "emulated",
+        .os_release = "6.16.0-emulated",
+        /* No `arch`: told that this is aarch64, perf on another machine tries to unwind leaf
+         * functions with a libunwind that it does not have, and complains about each file. */
+        .perf_version = "csprof",
+        .command = conversion->recording->command,
+        .cpus_available = conversion->cpus,
+        .cpus_online = conversion->cpus,
+        .pmu_names = pmu_names,
+        .pmu_types = pmu_types,
+        .pmu_count = 2,
+    };
+    csp_writer_info(conversion->writer, &info);
+}
+
+static void write_trace_info(struct conversion *conversion)
+{
+    bool ete = conversion->recording->settings->protocol == CSP_EMULATE_ETE;
+    struct csp_cs_etm_info info = {.version = 1, .pmu_type = PMU_CS_ETM};
+    for (unsigned cpu = 0; cpu < conversion->cpus; cpu++) {
+        struct csp_cs_etm_cpu unit = {
+            .magic = ete ? CSP_CS_ETM_MAGIC_ETE : CSP_CS_ETM_MAGIC_ETMV4,
+            .cpu = cpu,
+            .param_count = ete ? CSP_ETE_TS_SOURCE + 1 : CSP_ETM_TS_SOURCE + 1,
+            .trace_id = (uint8_t)(CSP_EMULATE_TRACE_ID + cpu),
+        };
+        unit.params[CSP_ETM_CONFIGR] = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP;
+        unit.params[CSP_ETM_TRACEIDR] = unit.trace_id;
+        unit.params[CSP_ETM_IDR0] = CSP_CORE_IDR0;
+        unit.params[CSP_ETM_IDR1] = ete ? CSP_CORE_IDR1_ETE : CSP_CORE_IDR1_ETMV4;
+        unit.params[CSP_ETM_IDR2] = CSP_CORE_IDR2;
+        unit.params[CSP_ETM_IDR8] = CSP_CORE_IDR8;
+        unit.params[CSP_ETM_AUTHSTATUS] = CSP_CORE_AUTHSTATUS;
+        if (ete)
+            unit.params[CSP_ETE_DEVARCH] = CSP_CORE_DEVARCH_ETE;
+        unit.params[ete ? CSP_ETE_TS_SOURCE : CSP_ETM_TS_SOURCE] = 1; /* virtual counter */
+        csp_vec_push(&info.cpus, unit);
+    }
+    csp_write_auxtrace_info(conversion->writer, &info);
+    csp_vec_free(&info.cpus);
+}
+
+static void write_preamble(struct conversion *conversion)
+{
+    struct csp_time_conv_event conv = {
+        .time_mult = 1,
+        .time_zero = CSP_CLOCK_START - CSP_COUNTER_START,
+        .time_mask = UINT64_MAX >> 8, /* a 56-bit counter, as the architecture promises */
+        .time_cycles = CSP_COUNTER_START,
+        .cap_user_time_zero = true,
+        .cap_user_time_short = true,
+    };
+    csp_write_time_conv(conversion->writer, &conv);
+    CSP_VEC(struct csp_id_index_event) entries = {0};
+    for (int event = 0; event < EVENTS; event++)
+        for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
+            csp_vec_push(&entries, (struct csp_id_index_event){.id = event_id(event, cpu),
+                                                               .idx = cpu,
+                                                               .cpu = cpu,
+                                                               .tid = conversion->pid});
+    csp_write_id_index(conversion->writer, entries.data, entries.len);
+    csp_vec_free(&entries);
+    write_trace_info(conversion);
+}
+
+static struct csp_writer_id id_of(const struct conversion *conversion,
+                                  const struct csp_journal_record *record, enum event event)
+{
+    return (struct csp_writer_id){
+        .attr = event,
+        .pid = conversion->pid,
+        .tid = record->tid,
+        .cpu = cpu_of(record),
+        .time = record->time,
+        .id = event_id(event, cpu_of(record)),
+    };
+}
+
+static void write_thread(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id dummy = id_of(conversion, record, EVENT_DUMMY);
+    struct csp_writer_id trace = id_of(conversion, record, EVENT_TRACE);
+    struct csp_task_event task = {
+        .pid = conversion->pid,
+        .parent_pid = conversion->pid,
+        .tid = record->tid,
+        .parent_tid = conversion->pid,
+        .time = record->time,
+    };
+    struct csp_itrace_start_event start = {conversion->pid, record->tid};
+    if (record->tid != conversion->pid)
+        csp_write_fork(conversion->writer, &dummy, &task);
+    csp_write_itrace_start(conversion->writer, &trace, &start);
+    conversion->recording->threads++;
+}
+
+static void write_exit(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
+    struct csp_task_event task = {
+        .pid = conversion->pid,
+        .parent_pid = conversion->pid,
+        .tid = record->tid,
+        .parent_tid = conversion->pid,
+        .time = record->time,
+    };
+    csp_write_exit(conversion->writer, &id, &task);
+}
+
+static char *tail_text(const struct csp_journal_record *record)
+{
+    return csp_strndup(csp_journal_tail(record), csp_journal_tail_size(record));
+}
+
+static void write_comm(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
+    char *name = tail_text(record);
+    struct csp_comm_event event = {conversion->pid, record->tid, name,
+                                   .exec = !conversion->recording->maps};
+    csp_write_comm(conversion->writer, &id, &event);
+    free(name);
+}
+
+static void write_map(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    enum { READ_EXECUTE = 5, PRIVATE = 2 }; /* PROT_READ | PROT_EXEC, MAP_PRIVATE */
+    struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
+    char *path = tail_text(record);
+    struct csp_mmap_event event = {
+        .pid = conversion->pid,
+        .tid = record->tid,
+        .start = record->a,
+        .length = record->b,
+        .page_offset = record->c,
+        .path = path,
+        .build_id = csp_binary_build_id(path),
+        .protection = READ_EXECUTE,
+        .flags = PRIVATE,
+    };
+    event.has_build_id = event.build_id.size != 0;
+    csp_write_mmap2(conversion->writer, &id, CSP_MISC_CPUMODE_USER, &event);
+    if (event.has_build_id)
+        csp_writer_build_id(conversion->writer, CSP_MISC_CPUMODE_USER, CSP_NO_TID, &event.build_id,
+                            path);
+    conversion->recording->maps++;
+    free(path);
+}
+
+static void store_ring(struct conversion *conversion, unsigned cpu)
+{
+    struct csp_buf *pending = &conversion->rings[cpu].pending;
+    if (!pending->len)
+        return;
+    struct csp_auxtrace_event event = {
+        .size = pending->len,
+        .aux_offset = conversion->rings[cpu].stored,
+        .reference = ++conversion->reference,
+        .idx = cpu,
+        .tid = conversion->pid,
+        .cpu = cpu,
+    };
+    csp_write_auxtrace(conversion->writer, &event, pending->data);
+    conversion->rings[cpu].stored += pending->len;
+    pending->len = 0;
+}
+
+static void write_trace(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_TRACE);
+    bool ete = conversion->recording->settings->protocol == CSP_EMULATE_ETE;
+    size_t size = csp_journal_tail_size(record);
+    struct csp_aux_event event = {
+        .aux_offset = conversion->rings[record->cpu].announced,
+        .aux_size = size,
+        .flags = ete ? CSP_AUX_FORMAT_RAW : 0,
+    };
+    csp_write_aux(conversion->writer, &id, &event);
+    conversion->rings[record->cpu].announced += size;
+    conversion->recording->aux_bytes += size;
+    csp_buf_add(&conversion->rings[record->cpu].pending, csp_journal_tail(record), size);
+    if (conversion->rings[record->cpu].pending.len >= AUXTRACE_CHUNK)
+        store_ring(conversion, record->cpu);
+}
+
+static void write_resume(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_RESUME);
+    struct csp_writer_sample sample = {
+        .misc = CSP_MISC_CPUMODE_USER,
+        .ip = record->a,
+        .period = conversion->recording->settings->period,
+    };
+    csp_write_sample(conversion->writer, &id, &sample);
+    conversion->recording->resume_samples++;
+}
+
+static void write_pause(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_PAUSE);
+    const uint64_t registers[] = {record->b, record->c, record->a}; /* lr, sp, pc */
+    struct csp_writer_sample sample = {
+        .misc = CSP_MISC_CPUMODE_USER,
+        .ip = record->a,
+        .period = conversion->recording->settings->window,
+        .callchain = csp_journal_tail(record),
+        .callchain_len = (uint32_t)(csp_journal_tail_size(record) / sizeof(uint64_t)),
+        .regs_user = registers,
+    };
+    csp_write_sample(conversion->writer, &id, &sample);
+    conversion->recording->pause_samples++;
+}
+
+static void write_records(struct conversion *conversion)
+{
+    static void (*const writers[CSP_JOURNAL_TYPES])(struct conversion *,
+                                                    const struct csp_journal_record *) = {
+        [CSP_JOURNAL_THREAD] = write_thread, [CSP_JOURNAL_EXIT] = write_exit,
+        [CSP_JOURNAL_COMM] = write_comm,     [CSP_JOURNAL_MAP] = write_map,
+        [CSP_JOURNAL_TRACE] = write_trace,   [CSP_JOURNAL_RESUME] = write_resume,
+        [CSP_JOURNAL_PAUSE] = write_pause,
+    };
+    for (size_t i = 0; i < conversion->records.len; i++)
+        writers[conversion->records.data[i]->type](conversion, conversion->records.data[i]);
+    for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
+        store_ring(conversion, cpu);
+    csp_write_finished_round(conversion->writer);
+}
+
+static void release(struct conversion *conversion)
+{
+    csp_vec_free(&conversion->records);
+    for (int event = 0; event < EVENTS; event++) {
+        csp_vec_free(&conversion->ids[event]);
+        free(conversion->names[event]);
+    }
+    for (unsigned cpu = 0; cpu < CSP_EMULATE_CPUS; cpu++)
+        csp_buf_free(&conversion->rings[cpu].pending);
+}
+
+int csp_recording_write(struct csp_recording *recording, const char *path, struct csp_diag *diag)
+{
+    struct conversion conversion = {.recording = recording};
+    read_journal(&conversion);
+    describe_events(&conversion);
+    int result = csp_writer_open(&conversion.writer, path, conversion.attrs, EVENTS, diag);
+    if (result == 0) {
+        write_header_texts(&conversion);
+        write_preamble(&conversion);
+        write_records(&conversion);
+        result = csp_writer_close(conversion.writer, diag);
+    }
+    release(&conversion);
+    return result;
+}

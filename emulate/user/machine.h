@@ -1,0 +1,48 @@
+/* What all threads of the emulated program share: settings, the virtual clock, the journal, the
+ * trace IDs. One per process, because a plugin's callbacks carry no context. */
+#ifndef CSP_EMULATE_USER_MACHINE_H
+#define CSP_EMULATE_USER_MACHINE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "emulate/journal.h"
+#include "emulate/settings.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct csp_vcpu;
+
+struct csp_machine {
+    struct csp_emulate_settings settings;
+    atomic_bool recording;       /* false in a forked child, and after the end */
+    atomic_ullong clock;         /* cycles of all threads, published at every event: 1 ns each */
+    atomic_bool handles_signals; /* the program has installed a handler */
+
+    pthread_mutex_t lock; /* for what follows */
+    bool cpu_used[CSP_EMULATE_CPUS];
+    CSP_VEC(struct csp_vcpu *) vcpus; /* of all threads, ended ones too */
+    struct csp_map signal_handlers;   /* address → 1 */
+    struct csp_journal_totals totals; /* of threads that ended */
+    bool failed;                      /* a write to the journal failed: said once */
+};
+
+extern struct csp_machine csp_machine;
+
+/* Reads the settings that the launcher wrote to `fd`. Null, or what is wrong with them. */
+const char *csp_machine_start(int fd);
+
+/* Appends to the journal. */
+void csp_machine_record(struct csp_journal_record *record, const void *tail, size_t tail_size);
+/* The lowest processor that is free, or CSP_EMULATE_CPUS. */
+unsigned csp_machine_take_cpu(void);
+void csp_machine_release_cpu(unsigned cpu);
+
+void csp_machine_add_handler(uint64_t address);
+bool csp_machine_is_handler(uint64_t address);
+
+/* Totals and exact counts so far, to journal and truth file. Every thread must stand still. */
+void csp_machine_conclude(void);
+
+#endif

@@ -1,0 +1,305 @@
+#include "emulate/user/vcpu.h"
+
+#include "emulate/user/guest.h"
+#include "emulate/user/kernel.h"
+#include "emulate/user/machine.h"
+#include "emulate/user/unwind.h"
+
+#include <unistd.h>
+
+enum { SYSTEM_CALL_SIGRETURN = 139 }; /* include/uapi/asm-generic/unistd.h */
+
+#define KERNEL_VECTORS UINT64_C(0xffff800080010800)
+
+static __thread struct csp_vcpu *current;
+
+static struct csp_vcpu *start(void)
+{
+    const struct csp_emulate_settings *settings = &csp_machine.settings;
+    struct csp_vcpu *vcpu = csp_calloc(1, sizeof *vcpu);
+    vcpu->tid = (uint32_t)gettid();
+    vcpu->cpu = csp_machine_take_cpu();
+    vcpu->traced = vcpu->cpu < CSP_EMULATE_CPUS;
+    vcpu->truth.fd = settings->truth;
+    vcpu->unit = (struct csp_trace_unit){
+        .core = {.configr = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP,
+                 .context_id = vcpu->tid},
+        .timestamp_interval = settings->timestamp_interval,
+        .synchronisation_bytes = 4096,
+        .kernel_vectors = KERNEL_VECTORS,
+    };
+    vcpu->pmu = (struct csp_pmu){
+        .strategy = settings->strategy,
+        .window = settings->window,
+        .period = settings->period,
+        .skid = settings->skid,
+        .random = settings->seed + vcpu->cpu,
+    };
+    csp_pmu_start(&vcpu->pmu);
+    vcpu->deadline = vcpu->traced ? vcpu->pmu.deadline : UINT64_MAX;
+    vcpu->attentive = settings->truth >= 0;
+    pthread_mutex_lock(&csp_machine.lock);
+    csp_vec_push(&csp_machine.vcpus, vcpu);
+    pthread_mutex_unlock(&csp_machine.lock);
+    struct csp_journal_record record = {
+        .type = CSP_JOURNAL_THREAD, .tid = vcpu->tid, .cpu = vcpu->cpu, .time = csp_vcpu_now(vcpu)};
+    csp_machine_record(&record, NULL, 0);
+    return vcpu;
+}
+
+struct csp_vcpu *csp_vcpu_current(void)
+{
+    if (!csp_machine.recording)
+        return NULL;
+    if (!current)
+        current = start();
+    return current;
+}
+
+uint64_t csp_vcpu_now(struct csp_vcpu *vcpu)
+{
+    uint64_t more = vcpu->cycles - vcpu->published;
+    vcpu->published = vcpu->cycles;
+    return CSP_CLOCK_START + atomic_fetch_add(&csp_machine.clock, more) + more;
+}
+
+static uint64_t counter(struct csp_vcpu *vcpu)
+{
+    return csp_vcpu_now(vcpu) - CSP_CLOCK_START + CSP_COUNTER_START;
+}
+
+static void retire(struct csp_vcpu *vcpu, uint64_t instructions)
+{
+    vcpu->cycles += instructions;
+    vcpu->truth.run_instructions += instructions;
+}
+
+/* The window is open and the instruction at `pc` is about to run: begins a run if none is. */
+static void enter(struct csp_vcpu *vcpu, uint64_t pc)
+{
+    if (!vcpu->just_branched)
+        return;
+    vcpu->just_branched = false;
+    if (!vcpu->run_open) {
+        csp_truth_run(&vcpu->truth, pc);
+        vcpu->run_open = true;
+    }
+    csp_unit_enter(&vcpu->unit, pc, counter(vcpu));
+}
+
+/* The kernel is entered, with this preferred return address. */
+static void exception(struct csp_vcpu *vcpu, enum csp_exception_type type, uint64_t return_address)
+{
+    if (!vcpu->window_open)
+        return;
+    if (!vcpu->run_open)
+        csp_truth_run(&vcpu->truth, return_address);
+    csp_truth_run_end(&vcpu->truth, return_address, type);
+    csp_unit_exception(&vcpu->unit, type, return_address, counter(vcpu));
+    vcpu->run_open = false;
+    vcpu->just_branched = true;
+}
+
+/* The block ran to its end and went on at `to`, in the block `next` when that is known. */
+static void complete(struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t to,
+                     const struct csp_block *next)
+{
+    bool taken = csp_flow_is_waypoint(block->kind) && block->kind != CSP_FLOW_BARRIER &&
+                 (block->kind != CSP_FLOW_CONDITIONAL || to == block->target);
+    retire(vcpu, block->instructions);
+    if (vcpu->window_open && csp_flow_is_waypoint(block->kind)) {
+        csp_unit_branch(&vcpu->unit, block->kind, taken);
+        if (taken)
+            csp_truth_branch(&vcpu->truth, csp_block_last(block), to, block->kind);
+        vcpu->just_branched = true;
+    }
+    if (taken && next && vcpu->truth.fd >= 0)
+        csp_truth_follow(&vcpu->truth, block, next, csp_guest_register(CSP_GUEST_SP));
+}
+
+/* Pointer authentication leaves its signature in bits 54 to 48. */
+static bool same_address(uint64_t a, uint64_t b)
+{
+    return (a ^ b) << 16 == 0;
+}
+
+/* Can `block` have gone on at `to` by itself? */
+static bool leads_to(const struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t to)
+{
+    switch ((enum csp_flow_kind)block->kind) {
+    case CSP_FLOW_NONE:
+    case CSP_FLOW_BARRIER:
+        return to == block->end;
+    case CSP_FLOW_CONDITIONAL:
+        return to == block->end || to == block->target;
+    case CSP_FLOW_DIRECT:
+    case CSP_FLOW_CALL:
+        return to == block->target;
+    case CSP_FLOW_INDIRECT:
+    case CSP_FLOW_INDIRECT_CALL:
+    case CSP_FLOW_RETURN:
+        return vcpu->register_known ? same_address(to, vcpu->register_target)
+                                    : !csp_machine_is_handler(to);
+    default:
+        return false;
+    }
+}
+
+/* What the processor reports when the instruction at `pc` cannot complete. */
+static enum csp_exception_type fault_type(uint64_t pc)
+{
+    uint32_t word;
+    if (!csp_guest_read(pc, &word, sizeof word))
+        return CSP_EXCEPTION_INSTRUCTION_FAULT;
+    enum csp_flow_kind kind = csp_flow_of(word).kind;
+    if (kind == CSP_FLOW_BREAKPOINT)
+        return CSP_EXCEPTION_INSTRUCTION_DEBUG;
+    if (kind == CSP_FLOW_UNDEFINED)
+        return CSP_EXCEPTION_TRAP;
+    return CSP_EXCEPTION_DATA_FAULT;
+}
+
+static bool within(const struct csp_block *block, uint64_t pc)
+{
+    return pc >= block->start && pc < block->end;
+}
+
+/* The next block is not where `block` leads: a signal came, or QEMU gave up in the middle and runs
+ * the rest anew (self-modifying code, atomic operations that the host lacks). */
+static void interrupted(struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t next)
+{
+    uint64_t pc, sp;
+    bool signal = csp_machine_is_handler(next) && csp_unwind_signal_entry(&pc, &sp);
+    if (!signal && within(block, next)) {
+        retire(vcpu, (next - block->start) / 4);
+        return;
+    }
+    if (signal && leads_to(vcpu, block, pc)) {
+        complete(vcpu, block, pc, NULL);
+        exception(vcpu, CSP_EXCEPTION_IRQ, pc);
+    } else if (signal && within(block, pc)) {
+        retire(vcpu, (pc - block->start) / 4);
+        exception(vcpu, fault_type(pc), pc);
+    } else {
+        vcpu->totals.unexplained++;
+        retire(vcpu, block->instructions);
+        exception(vcpu, CSP_EXCEPTION_TRAP, block->end);
+    }
+    if (signal) {
+        vcpu->totals.signals++;
+        csp_truth_signal(&vcpu->truth, pc, sp);
+    }
+}
+
+/* The block ended in a system call, from which the program came back at `next`. */
+static void returned_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *block,
+                                 uint64_t next)
+{
+    uint64_t pc, sp;
+    retire(vcpu, block->instructions);
+    vcpu->totals.system_calls_in_windows += vcpu->window_open;
+    exception(vcpu, CSP_EXCEPTION_CALL, block->end);
+    if (vcpu->in_sigreturn)
+        csp_truth_sigreturn(&vcpu->truth);
+    vcpu->in_sigreturn = false;
+    if (next != block->end && csp_machine_is_handler(next) && csp_unwind_signal_entry(&pc, &sp)) {
+        vcpu->totals.signals++;
+        csp_truth_signal(&vcpu->truth, pc, sp);
+    }
+}
+
+static void settle(struct csp_vcpu *vcpu, const struct csp_block *block,
+                   const struct csp_block *next)
+{
+    if (block->kind == CSP_FLOW_SYSTEM_CALL)
+        returned_from_kernel(vcpu, block, next->start);
+    else if (leads_to(vcpu, block, next->start))
+        complete(vcpu, block, next->start, next);
+    else
+        interrupted(vcpu, block, next->start);
+}
+
+/* Takes the interrupts that are due before the instruction at `pc`. */
+static void take_interrupts(struct csp_vcpu *vcpu, uint64_t pc)
+{
+    enum csp_pmu_interrupt which;
+    while ((which = csp_pmu_take(&vcpu->pmu, vcpu->cycles)) != CSP_PMU_NOTHING) {
+        if (vcpu->window_open)
+            exception(vcpu, CSP_EXCEPTION_IRQ, pc);
+        if (which == CSP_PMU_RESUME)
+            csp_kernel_resume(vcpu, pc, !vcpu->window_open);
+        else
+            csp_kernel_pause(vcpu, pc);
+    }
+    vcpu->deadline = vcpu->pmu.deadline;
+    vcpu->attentive = vcpu->window_open || vcpu->truth.fd >= 0;
+}
+
+/* The common case, outside windows: the block before led here, nothing is due. */
+static bool uneventful(struct csp_vcpu *vcpu, const struct csp_block *block)
+{
+    const struct csp_block *previous = vcpu->previous;
+    if (vcpu->attentive || !previous ||
+        (block->start != previous->end && block->start != previous->target &&
+         !csp_flow_is_indirect(previous->kind)) ||
+        vcpu->cycles + previous->instructions >= vcpu->deadline)
+        return false;
+    vcpu->cycles += previous->instructions;
+    vcpu->previous = block;
+    vcpu->register_known = false;
+    return true;
+}
+
+void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block)
+{
+    if (uneventful(vcpu, block))
+        return;
+    if (vcpu->previous)
+        settle(vcpu, vcpu->previous, block);
+    if (vcpu->cycles >= vcpu->deadline)
+        take_interrupts(vcpu, block->start);
+    if (vcpu->window_open)
+        enter(vcpu, block->start);
+    vcpu->previous = block;
+    vcpu->register_known = block->instructions == 1 && csp_flow_is_indirect(block->kind) &&
+                           csp_machine.handles_signals;
+    if (vcpu->register_known)
+        vcpu->register_target = csp_guest_register(block->target_register);
+}
+
+void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number)
+{
+    vcpu->in_sigreturn = number == SYSTEM_CALL_SIGRETURN;
+}
+
+void csp_vcpu_end(struct csp_vcpu *vcpu, bool known)
+{
+    if (vcpu->ended)
+        return;
+    if (known && vcpu->previous && vcpu->previous->kind == CSP_FLOW_SYSTEM_CALL) {
+        retire(vcpu, vcpu->previous->instructions);
+        exception(vcpu, CSP_EXCEPTION_CALL, vcpu->previous->end);
+    } else if (vcpu->window_open && vcpu->run_open) {
+        csp_truth_run_end(&vcpu->truth, 0, 0);
+    }
+    vcpu->previous = NULL;
+    csp_kernel_close_unsampled(vcpu);
+    csp_kernel_drain(vcpu);
+    vcpu->ended = true;
+    vcpu->deadline = UINT64_MAX;
+    struct csp_journal_record record = {
+        .type = CSP_JOURNAL_EXIT, .tid = vcpu->tid, .cpu = vcpu->cpu, .time = csp_vcpu_now(vcpu)};
+    csp_machine_record(&record, NULL, 0);
+    csp_machine_release_cpu(vcpu->cpu);
+}
+
+void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals *totals)
+{
+    totals->instructions += vcpu->cycles;
+    totals->windows += vcpu->totals.windows;
+    totals->trace_bytes += vcpu->totals.trace_bytes;
+    totals->unexplained += vcpu->totals.unexplained;
+    totals->unsampled_windows += vcpu->totals.unsampled_windows;
+    totals->signals += vcpu->totals.signals;
+    totals->system_calls_in_windows += vcpu->totals.system_calls_in_windows;
+}

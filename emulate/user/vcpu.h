@@ -1,0 +1,58 @@
+/* One thread of the emulated program on a processor of its own: follows what it executes, block by
+ * block, and plays the trace unit, the PMU and the kernel's interrupt handler.
+ *
+ * QEMU tells only that a block begins. So a block counts as executed when the next one begins, and
+ * where that one begins tells how: after a branch, at the instruction that QEMU runs again, or in a
+ * signal handler, of which the frame on the stack tells what was interrupted.
+ *
+ * Time: each instruction takes a cycle, a cycle takes a nanosecond, and the clock is the sum over
+ * all threads, as if they took turns on one processor. A thread publishes its cycles at each event,
+ * so events are totally ordered, consistently with the synchronisation between threads; with a
+ * single thread all times are the same in every run.
+ */
+#ifndef CSP_EMULATE_USER_VCPU_H
+#define CSP_EMULATE_USER_VCPU_H
+
+#include "emulate/journal.h"
+#include "emulate/pmu.h"
+#include "emulate/trace_unit.h"
+#include "emulate/user/block.h"
+#include "emulate/user/truth.h"
+
+struct csp_vcpu {
+    const struct csp_block *previous; /* began, and has not been accounted for; null: none */
+    uint64_t cycles;                  /* instructions executed */
+    uint64_t deadline;                /* no interrupt before this many cycles */
+    bool attentive; /* every block matters: a window is open, or truth is wanted */
+
+    bool window_open, run_open;
+    bool ended;
+    bool traced; /* has a processor with a trace unit */
+    uint32_t tid, cpu;
+    uint64_t published;       /* how many of `cycles` are in the machine's clock */
+    uint64_t register_target; /* of the indirect branch in `previous`, when `register_known` */
+    bool register_known;
+    bool in_sigreturn;
+    bool just_branched; /* since the trace unit heard of an address */
+    uint64_t opened_at;
+
+    struct csp_trace_unit unit;
+    struct csp_pmu pmu;
+    struct csp_truth truth;
+    struct csp_buf sink; /* bytes of the trace sink that no AUX record has announced */
+    struct csp_journal_totals totals;
+};
+
+/* The thread's own, made at its first block. Null in a forked child. */
+struct csp_vcpu *csp_vcpu_current(void);
+/* A block is about to run. */
+void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block);
+/* The thread is about to call the kernel. */
+void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number);
+/* The thread ends, or the whole process does; `known` when its last block has run to its end. */
+void csp_vcpu_end(struct csp_vcpu *vcpu, bool known);
+void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals *totals);
+/* The virtual time, in nanoseconds. */
+uint64_t csp_vcpu_now(struct csp_vcpu *vcpu);
+
+#endif
