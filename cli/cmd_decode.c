@@ -200,7 +200,7 @@ static int judge(struct decode *decode)
     if (!decode->trace->streams.len)
         return 0;
     if (decode->recording)
-        return csp_recording_report_missing(decode->recording, nothing, diag);
+        return csp_recording_report_missing(decode->recording, decode->stats.windows.ranges, diag);
     if (nothing)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s: nothing was decoded: the trace goes through no code of the snapshot",
@@ -220,7 +220,7 @@ static int write_output(struct decode *decode)
             csp_output_open(&decode->file, decode->output_path ? decode->output_path : "-", diag);
     decode->output.stream = decode->file.stream;
     if (!error)
-        error = csp_decode_output_begin(&decode->output, diag);
+        error = csp_decode_output_begin(&decode->output);
     if (!error)
         error = decode_all(decode);
     if (!error)
@@ -410,7 +410,7 @@ const struct csp_command csp_command_decode = {
         "is named once, with how often the trace went there; what follows it is decoded from the\n"
         "next address in the trace on.\n"
         "\n"
-        "Exit codes: 0 done; 2 usage; 3 unusable input: no recording, no trace, or none of the\n"
-        "code that ran was found.\n",
+        "Exit codes: 0 done; 2 usage; 3 unusable input: no recording, no trace, or not enough of\n"
+        "the code that ran was found.\n",
     .run = run,
 };

@@ -107,13 +107,14 @@ int csp_decode_output_sample(void *user, const struct csp_sample *sample)
 }
 
 /* llvm-profgen learns from these lines where the binary was loaded. */
-static int add_mappings(struct csp_decode_output *output, struct csp_diag *diag)
+static int add_mappings(struct csp_decode_output *output)
 {
     struct csp_records *records;
     struct csp_record record;
     struct csp_mmap_event event;
+    /* What is wrong with the records was told when they were first read. */
     int error =
-        csp_records_open(&records, csp_recording_perfdata(output->recording), CSP_ORDER_TIME, diag);
+        csp_records_open(&records, csp_recording_perfdata(output->recording), CSP_ORDER_TIME, NULL);
     if (error)
         return error;
     while (csp_records_next(records, &record) > 0)
@@ -123,11 +124,11 @@ static int add_mappings(struct csp_decode_output *output, struct csp_diag *diag)
     return 0;
 }
 
-int csp_decode_output_begin(struct csp_decode_output *output, struct csp_diag *diag)
+int csp_decode_output_begin(struct csp_decode_output *output)
 {
     output->preagg.recording = output->recording;
     if (output->format == CSP_DECODE_SCRIPT && output->recording)
-        return add_mappings(output, diag);
+        return add_mappings(output);
     return 0;
 }
 

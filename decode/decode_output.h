@@ -33,7 +33,7 @@ struct csp_decode_output {
 };
 
 /* Errors: CSP_ERR_INPUT. */
-int csp_decode_output_begin(struct csp_decode_output *output, struct csp_diag *diag);
+int csp_decode_output_begin(struct csp_decode_output *output);
 /* To be given to csp_trace_decode, with csp_decode_output_started. */
 struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output);
 void csp_decode_output_started(void *output, struct csp_engine *engine);

@@ -27,7 +27,12 @@ static void note_threads(struct csp_recording *recording, const struct csp_recor
 
 static int read_records(struct csp_recording *recording, struct csp_diag *diag)
 {
-    int error = csp_records_open(&recording->records, recording->perfdata, CSP_ORDER_TIME, diag);
+    /* That the file ends early was told when it was opened; where, is of no more use. */
+    bool told = csp_perfdata_info(recording->perfdata)->unfinished;
+    int error = csp_records_open(&recording->records, recording->perfdata, CSP_ORDER_TIME,
+                                 told ? NULL : diag);
+    if (error && told)
+        csp_fail(diag, CSP_ERR_INPUT, "%s: its records cannot be read", recording->file.path);
     if (error)
         return error;
     recording->spaces = csp_spaces_create();
@@ -42,6 +47,12 @@ static int read_records(struct csp_recording *recording, struct csp_diag *diag)
     return error;
 }
 
+/* Whether trace is missing because the file is: told with the failure. */
+static bool told_cut(const struct csp_recording *recording)
+{
+    return csp_records_counts(recording->records)->lost_bytes && !recording->aux.stored_bytes;
+}
+
 static int open_recording(struct csp_recording *recording, const char *path,
                           const struct csp_image_options *options, struct csp_diag *diag)
 {
@@ -54,7 +65,7 @@ static int open_recording(struct csp_recording *recording, const char *path,
         error = read_records(recording, diag);
     if (error)
         return error;
-    csp_auxtrace_finish(&recording->aux, diag);
+    csp_auxtrace_finish(&recording->aux, told_cut(recording) ? NULL : diag);
     recording->trace.open_code = csp_recording_open_code;
     recording->trace.owner = recording;
     csp_recording_make_streams(recording, diag);
@@ -145,6 +156,11 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
                         "%s: its trace is not CoreSight (auxtrace type %d); only ETMv4 and ETE are "
                         "decoded",
                         path, (int)aux->type);
+    if (csp_records_counts(recording->records)->lost_bytes)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: no trace is left in it: the file is damaged or cut short at offset "
+                        "%" PRIu64,
+                        path, csp_records_counts(recording->records)->cut_offset);
     if (aux->missing_bytes && !aux->stored_bytes)
         return 0;
     if (!aux->has_info && !aux->fragments.len)
@@ -181,38 +197,59 @@ bool csp_recording_locate(struct csp_recording *recording, uint32_t pid, uint64_
     return true;
 }
 
-static void name_missing(const struct csp_recording *recording, const char *path,
-                         const struct csp_missing_code *missing, bool fatal, struct csp_diag *diag)
+/* Whether looking elsewhere could have helped: not for the kernel, generated code and the like. */
+static bool is_file(const char *path)
 {
-    if (fatal)
-        csp_fail(diag, CSP_ERR_INPUT, "%s: nothing was decoded: %s %s", recording->file.path, path,
-                 missing->why);
-    else
-        csp_warn(diag, "%s %s: trace went there %" PRIu64 " times and was not followed", path,
-                 missing->why, missing->count);
+    return path[0] == '/' && path[1] != '/';
 }
 
-int csp_recording_report_missing(struct csp_recording *recording, bool nothing_decoded,
+static const char *missing_name(const struct csp_recording *recording, uint32_t binary)
+{
+    return csp_spaces_binary(recording->spaces, binary)->path;
+}
+
+/* The failure: not enough of the trace could be followed, most often because of `worst`. */
+static int fail_for_missing(const struct csp_recording *recording,
+                            const struct csp_missing_code *worst, const char *name, uint64_t ranges,
+                            struct csp_diag *diag)
+{
+    const char *how_much = ranges ? "most of the trace was not followed" : "nothing was decoded";
+    if (!worst)
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: %s: the trace tells of no instruction",
+                        recording->file.path, how_much);
+    return csp_fail(diag, CSP_ERR_INPUT, "%s: %s: %s %s", recording->file.path, how_much, name,
+                    worst->why);
+}
+
+int csp_recording_report_missing(struct csp_recording *recording, uint64_t ranges,
                                  struct csp_diag *diag)
 {
-    bool fatal = nothing_decoded;
+    char where[32];
+    const struct csp_missing_code *worst = NULL;
+    const char *worst_name = where;
+    uint64_t in_files = 0;
+    snprintf(where, sizeof where, "0x%" PRIx64, recording->unmapped.first);
+    if (recording->unmapped.count)
+        worst = &recording->unmapped;
     for (uint32_t i = 0; i < recording->missing.len; i++) {
         const struct csp_missing_code *missing = &recording->missing.data[i];
-        if (!missing->count)
-            continue;
-        const char *path = csp_spaces_binary(recording->spaces, i)->path;
-        name_missing(recording, path, missing, fatal, diag);
-        fatal = false;
+        if (is_file(missing_name(recording, i)))
+            in_files += missing->count;
+        if (missing->count && (!worst || missing->count > worst->count)) {
+            worst = missing;
+            worst_name = missing_name(recording, i);
+        }
     }
-    if (recording->unmapped.count) {
-        char where[64];
-        snprintf(where, sizeof where, "0x%" PRIx64, recording->unmapped.first);
-        name_missing(recording, where, &recording->unmapped, fatal, diag);
-        fatal = false;
+    if (!ranges || in_files > ranges)
+        return fail_for_missing(recording, worst, worst_name, ranges, diag);
+    for (uint32_t i = 0; i < recording->missing.len; i++) {
+        const struct csp_missing_code *missing = &recording->missing.data[i];
+        if (missing->count)
+            csp_warn(diag, "%s %s: trace went there %" PRIu64 " times and was not followed",
+                     missing_name(recording, i), missing->why, missing->count);
     }
-    if (fatal)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s: nothing was decoded: the trace tells of no instruction",
-                        recording->file.path);
-    return nothing_decoded ? -CSP_ERR_INPUT : 0;
+    if (recording->unmapped.count)
+        csp_warn(diag, "%s %s: trace went to such places %" PRIu64 " times and was not followed",
+                 where, recording->unmapped.why, recording->unmapped.count);
+    return 0;
 }

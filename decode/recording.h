@@ -42,10 +42,11 @@ struct csp_location {
 bool csp_recording_locate(struct csp_recording *recording, uint32_t pid, uint64_t time,
                           uint64_t address, struct csp_location *location);
 
-/* After decoding: names each file whose code was needed and missing, once, with how often
- * execution went there. When `nothing_decoded`, the first of them is the failure that is returned:
- * CSP_ERR_INPUT. */
-int csp_recording_report_missing(struct csp_recording *recording, bool nothing_decoded,
+/* After decoding `ranges` ranges: names each file whose code was needed and missing, once, with how
+ * often execution went there. When nothing was decoded, or execution went to missing files more
+ * often than there are ranges, the result is none: the worst is named and CSP_ERR_INPUT returned.
+ */
+int csp_recording_report_missing(struct csp_recording *recording, uint64_t ranges,
                                  struct csp_diag *diag);
 
 #endif

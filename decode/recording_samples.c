@@ -255,7 +255,8 @@ int csp_recording_samples(struct csp_recording *recording,
     struct delivery delivery = {.recording = recording, .options = options};
     struct csp_pause_index index = {0};
     struct csp_records *records;
-    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
+    /* What is wrong with the records was told when they were first read. */
+    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, NULL);
     if (error)
         return error;
     struct csp_record record;
