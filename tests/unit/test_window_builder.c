@@ -1,0 +1,291 @@
+/* How elements become runs and windows. Each test is a stream of elements and what it must give. */
+#include "unit.h"
+
+#include "decode/window_builder.h"
+
+#include <string.h>
+
+#define SYNC {.type = CSP_ELEMENT_SYNC}
+#define ON(offset) {.type = CSP_ELEMENT_TRACE_ON, .a = (offset)}
+#define CONTEXT(id) {.type = CSP_ELEMENT_CONTEXT, .a = (id)}
+#define TIME(t) {.type = CSP_ELEMENT_TIMESTAMP, .a = (t)}
+#define EXCEPTION(n, address)                                                                      \
+    {.type = CSP_ELEMENT_EXCEPTION, .number = (n), .has_address = 1, .a = (address)}
+#define NO_CODE(address) {.type = CSP_ELEMENT_NO_CODE, .a = (address)}
+#define GAP(what) {.type = CSP_ELEMENT_##what}
+/* A range that ends without a branch, and one that ends in a taken branch of a kind. */
+#define FALL(from, to)                                                                             \
+    {.type = CSP_ELEMENT_RANGE,                                                                    \
+     .a = (from),                                                                                  \
+     .b = (to),                                                                                    \
+     .last_size = 4,                                                                               \
+     .instructions = ((to) - (from)) / 4}
+#define JUMP(from, to, how)                                                                        \
+    {.type = CSP_ELEMENT_RANGE,                                                                    \
+     .a = (from),                                                                                  \
+     .b = (to),                                                                                    \
+     .last_size = 4,                                                                               \
+     .instructions = ((to) - (from)) / 4,                                                          \
+     .kind = CSP_BRANCH_##how,                                                                     \
+     .taken = 1}
+
+struct built {
+    struct csp_window_builder builder;
+    struct csp_windows windows;
+};
+
+static void build(struct built *built, const struct csp_element *elements, size_t count)
+{
+    memset(built, 0, sizeof *built);
+    built->builder.out = &built->windows;
+    built->builder.context_field = CSP_CONTEXT_ID;
+    /* One by one: batches must not matter. */
+    for (size_t i = 0; i < count; i++)
+        csp_window_builder_add(&built->builder, &elements[i], 1);
+    csp_window_builder_end(&built->builder, CSP_RUN_TRACE_OFF);
+}
+
+#define BUILD(built, ...)                                                                          \
+    do {                                                                                           \
+        static const struct csp_element elements_[] = {__VA_ARGS__};                               \
+        build(&(built), elements_, sizeof elements_ / sizeof *elements_);                          \
+    } while (0)
+
+static void release(struct built *built)
+{
+    csp_vec_free(&built->windows.windows);
+    csp_vec_free(&built->windows.runs);
+    csp_vec_free(&built->windows.branches);
+}
+
+static void expect_branch(const struct built *built, size_t index, uint64_t from, uint64_t to,
+                          enum csp_branch_kind kind)
+{
+    assert_true(index < built->windows.branches.len);
+    assert_int_equal(built->windows.branches.data[index].from, from);
+    assert_int_equal(built->windows.branches.data[index].to, to);
+    assert_int_equal(built->windows.branches.data[index].kind, kind);
+}
+
+static void a_branch_is_from_the_last_instruction_to_the_next_range(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0x10), CONTEXT(7), JUMP(0x1000, 0x1010, CALL), FALL(0x2000, 0x2008),
+          JUMP(0x2008, 0x200c, RETURN), FALL(0x1010, 0x1018));
+    assert_int_equal(built.windows.windows.len, 1);
+    assert_true(built.windows.windows.data[0].enabled);
+    assert_int_equal(built.windows.windows.data[0].trace_offset, 0x10);
+    assert_int_equal(built.windows.runs.len, 1);
+    const struct csp_run *run = built.windows.runs.data;
+    assert_int_equal(run->start, 0x1000);
+    assert_int_equal(run->end, 0x1018);
+    assert_int_equal(run->instructions, 4 + 2 + 1 + 2);
+    assert_int_equal(run->ranges, 4);
+    assert_int_equal(run->context_id, 7);
+    assert_int_equal(run->how, CSP_RUN_TRACE_OFF);
+    assert_int_equal(run->branch_len, 2);
+    expect_branch(&built, 0, 0x100c, 0x2000, CSP_BRANCH_CALL);
+    expect_branch(&built, 1, 0x2008, 0x1010, CSP_BRANCH_RETURN);
+    release(&built);
+}
+
+static void only_a_trace_on_behind_a_sync_begins_a_window(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), FALL(0x10, 0x20), ON(40), FALL(0x20, 0x30), SYNC, ON(80),
+          FALL(0x30, 0x40));
+    assert_int_equal(built.windows.windows.len, 2);
+    assert_int_equal(built.windows.windows.data[0].run_len, 2);
+    assert_int_equal(built.windows.windows.data[1].run_first, 2);
+    assert_int_equal(built.windows.windows.data[1].run_len, 1);
+    assert_int_equal(built.windows.windows.data[1].trace_offset, 80);
+    assert_int_equal(built.builder.stats.discontinuities, 3);
+    release(&built);
+}
+
+static void an_enabling_without_execution_is_still_a_window(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), SYNC, ON(40), FALL(0x30, 0x40));
+    assert_int_equal(built.windows.windows.len, 2);
+    assert_int_equal(built.windows.windows.data[0].run_len, 0);
+    assert_int_equal(built.windows.windows.data[1].run_len, 1);
+    release(&built);
+}
+
+static void decoding_that_begins_in_the_middle_has_a_window_that_is_not_enabled(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, FALL(0x10, 0x20), JUMP(0x20, 0x24, DIRECT), FALL(0x40, 0x44));
+    assert_int_equal(built.windows.windows.len, 1);
+    assert_false(built.windows.windows.data[0].enabled);
+    expect_branch(&built, 0, 0x20, 0x40, CSP_BRANCH_DIRECT);
+    release(&built);
+}
+
+static void an_exception_ends_a_run_and_is_no_branch(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), CONTEXT(7), FALL(0x10, 0x20), EXCEPTION(2, 0x20), ON(40), CONTEXT(7),
+          FALL(0x20, 0x30));
+    assert_int_equal(built.windows.runs.len, 2);
+    assert_int_equal(built.windows.runs.data[0].how, CSP_RUN_EXCEPTION);
+    assert_int_equal(built.windows.runs.data[0].exception, 2);
+    assert_int_equal(built.windows.runs.data[0].return_address, 0x20);
+    assert_int_equal(built.windows.runs.data[1].start, 0x20);
+    assert_int_equal(built.windows.branches.len, 0);
+    release(&built);
+}
+
+static void an_exception_at_the_target_of_a_branch_tells_that_target(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), JUMP(0x10, 0x20, CONDITIONAL), EXCEPTION(14, 0x80), ON(40),
+          FALL(0x80, 0x84));
+    assert_int_equal(built.windows.runs.len, 2);
+    assert_int_equal(built.windows.runs.data[0].branch_len, 1);
+    assert_int_equal(built.windows.runs.data[0].end, 0x80);
+    expect_branch(&built, 0, 0x1c, 0x80, CSP_BRANCH_CONDITIONAL);
+    release(&built);
+}
+
+static void an_exception_before_the_first_instruction_is_an_empty_run(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), EXCEPTION(11, 0x40));
+    assert_int_equal(built.windows.runs.len, 1);
+    assert_int_equal(built.windows.runs.data[0].start, 0x40);
+    assert_int_equal(built.windows.runs.data[0].end, 0x40);
+    assert_int_equal(built.windows.runs.data[0].return_address, 0x40);
+    assert_int_equal(built.windows.runs.data[0].instructions, 0);
+    release(&built);
+}
+
+static void a_branch_before_a_gap_has_no_target(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), JUMP(0x10, 0x20, INDIRECT), ON(40), FALL(0x80, 0x84));
+    assert_int_equal(built.windows.branches.len, 0);
+    assert_int_equal(built.windows.runs.data[0].end, 0x20);
+    assert_int_equal(built.windows.runs.data[0].how, CSP_RUN_TRACE_OFF);
+    release(&built);
+}
+
+static void code_that_is_missing_ends_a_run_where_it_begins(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), JUMP(0x10, 0x20, CALL), NO_CODE(0x9000), NO_CODE(0x9100),
+          FALL(0x20, 0x24), NO_CODE(0x24), EXCEPTION(2, 0x9200));
+    assert_int_equal(built.windows.runs.len, 2);
+    assert_int_equal(built.windows.runs.data[0].how, CSP_RUN_NO_CODE);
+    assert_int_equal(built.windows.runs.data[0].end, 0x9000);
+    expect_branch(&built, 0, 0x1c, 0x9000, CSP_BRANCH_CALL);
+    assert_int_equal(built.windows.runs.data[1].start, 0x20);
+    assert_int_equal(built.windows.runs.data[1].how, CSP_RUN_NO_CODE);
+    /* Where the exception returns to is evidence even if the way there is not known. */
+    assert_int_equal(built.windows.runs.data[1].return_address, 0x9200);
+    assert_int_equal(built.builder.stats.unmapped_ranges, 3);
+    release(&built);
+}
+
+static void after_lost_trace_nothing_belongs_to_the_same_window(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), FALL(0x10, 0x20), GAP(OVERFLOW), FALL(0x20, 0x30), GAP(BAD),
+          FALL(0x30, 0x40));
+    assert_int_equal(built.windows.windows.len, 3);
+    assert_true(built.windows.windows.data[0].enabled);
+    assert_false(built.windows.windows.data[1].enabled);
+    assert_int_equal(built.windows.runs.data[0].how, CSP_RUN_OVERFLOW);
+    assert_int_equal(built.windows.runs.data[1].how, CSP_RUN_BAD);
+    assert_int_equal(built.builder.stats.overflows, 1);
+    release(&built);
+}
+
+static void another_thread_is_another_run(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), CONTEXT(7), JUMP(0x10, 0x20, DIRECT), CONTEXT(8), FALL(0x40, 0x44),
+          CONTEXT(8), FALL(0x44, 0x48));
+    assert_int_equal(built.windows.runs.len, 2);
+    assert_int_equal(built.windows.runs.data[0].context_id, 7);
+    assert_int_equal(built.windows.runs.data[1].context_id, 8);
+    assert_int_equal(built.windows.runs.data[1].ranges, 2); /* the same context again is no gap */
+    assert_int_equal(built.windows.branches.len, 0);
+    release(&built);
+}
+
+static void a_timestamp_is_of_what_came_before_it(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), TIME(100), FALL(0x10, 0x20), TIME(110), FALL(0x20, 0x30),
+          EXCEPTION(2, 0x30), TIME(120), TIME(130), ON(40), FALL(0x30, 0x34), SYNC, ON(80),
+          FALL(0x40, 0x44), TIME(200));
+    const struct csp_run *runs = built.windows.runs.data;
+    assert_int_equal(runs[0].first_ts, 100);
+    assert_int_equal(runs[0].last_ts, 120);
+    assert_int_equal(runs[1].first_ts, 130);
+    assert_int_equal(runs[1].last_ts, 0); /* that of the next window says nothing of this one */
+    assert_int_equal(runs[2].first_ts, 0);
+    assert_int_equal(runs[2].last_ts, 200);
+    release(&built);
+}
+
+static void ranges_that_do_not_follow_each_other_are_not_joined(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), FALL(0x10, 0x20), FALL(0x50, 0x60));
+    assert_int_equal(built.windows.runs.len, 2);
+    assert_int_equal(built.windows.branches.len, 0);
+    release(&built);
+}
+
+static void untraced_contexts_are_the_recorded_thread(void **state)
+{
+    (void)state;
+    static const struct csp_element elements[] = {SYNC, ON(0), CONTEXT(0), FALL(0x10, 0x20)};
+    struct csp_windows windows = {0};
+    struct csp_window_builder builder = {
+        .out = &windows, .context_field = CSP_CONTEXT_NONE, .untraced_context = 42};
+    csp_window_builder_add(&builder, elements, sizeof elements / sizeof *elements);
+    csp_window_builder_end(&builder, CSP_RUN_TRUNCATED);
+    assert_int_equal(windows.runs.data[0].context_id, 42);
+    assert_int_equal(windows.runs.data[0].how, CSP_RUN_TRUNCATED);
+    csp_vec_free(&windows.windows);
+    csp_vec_free(&windows.runs);
+    csp_vec_free(&windows.branches);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_branch_is_from_the_last_instruction_to_the_next_range),
+        cmocka_unit_test(only_a_trace_on_behind_a_sync_begins_a_window),
+        cmocka_unit_test(an_enabling_without_execution_is_still_a_window),
+        cmocka_unit_test(decoding_that_begins_in_the_middle_has_a_window_that_is_not_enabled),
+        cmocka_unit_test(an_exception_ends_a_run_and_is_no_branch),
+        cmocka_unit_test(an_exception_at_the_target_of_a_branch_tells_that_target),
+        cmocka_unit_test(an_exception_before_the_first_instruction_is_an_empty_run),
+        cmocka_unit_test(a_branch_before_a_gap_has_no_target),
+        cmocka_unit_test(code_that_is_missing_ends_a_run_where_it_begins),
+        cmocka_unit_test(after_lost_trace_nothing_belongs_to_the_same_window),
+        cmocka_unit_test(another_thread_is_another_run),
+        cmocka_unit_test(a_timestamp_is_of_what_came_before_it),
+        cmocka_unit_test(ranges_that_do_not_follow_each_other_are_not_joined),
+        cmocka_unit_test(untraced_contexts_are_the_recorded_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
