@@ -71,10 +71,15 @@ void csp_truth_window(struct csp_truth *truth, unsigned cpu, unsigned tid, uint6
     csp_buf_free(&out);
 }
 
-void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block,
-                      const struct csp_block *to, uint64_t sp)
+void csp_truth_count(struct csp_truth *truth, const struct csp_block *block,
+                     const struct csp_block *to)
 {
     ++*csp_map_at(&truth->taken, (uint64_t)block->number << 32 | to->number);
+}
+
+void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block, uint64_t to,
+                      uint64_t sp)
+{
     if (csp_flow_is_call(block->kind)) {
         csp_vec_push(&truth->frames, (struct csp_truth_frame){block->end, sp, false});
         return;
@@ -87,7 +92,7 @@ void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block,
         --*depth;
     /* A branch to the return address at the caller's stack pointer is a return, RET or not. */
     if (*depth && truth->frames.data[*depth - 1].sp == sp &&
-        truth->frames.data[*depth - 1].return_address == to->start &&
+        truth->frames.data[*depth - 1].return_address == to &&
         !truth->frames.data[*depth - 1].signal)
         --*depth;
 }

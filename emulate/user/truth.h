@@ -51,9 +51,12 @@ void csp_truth_run_end(struct csp_truth *truth, uint64_t return_address, unsigne
 void csp_truth_window(struct csp_truth *truth, unsigned cpu, unsigned tid, uint64_t opened,
                       uint64_t closed, uint64_t sampled, uint64_t lr);
 
+/* Counts the taken branch at the end of `block`. */
+void csp_truth_count(struct csp_truth *truth, const struct csp_block *block,
+                     const struct csp_block *to);
 /* Follows the calls: `block` ended in a taken branch to `to`, with the stack pointer at `sp`. */
-void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block,
-                      const struct csp_block *to, uint64_t sp);
+void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block, uint64_t to,
+                      uint64_t sp);
 void csp_truth_signal(struct csp_truth *truth, uint64_t interrupted_pc, uint64_t interrupted_sp);
 void csp_truth_sigreturn(struct csp_truth *truth);
 

@@ -100,9 +100,10 @@ static void exception(struct csp_vcpu *vcpu, enum csp_exception_type type, uint6
     vcpu->just_branched = true;
 }
 
-/* The block ran to its end and went on at `to`, in the block `next` when that is known. */
+/* The block ran to its end and went on at `to`, in the block `next` unless a signal came first; the
+ * stack pointer was then at `sp`. */
 static void complete(struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t to,
-                     const struct csp_block *next)
+                     const struct csp_block *next, uint64_t sp)
 {
     bool taken = csp_flow_is_waypoint(block->kind) && block->kind != CSP_FLOW_BARRIER &&
                  (block->kind != CSP_FLOW_CONDITIONAL || to == block->target);
@@ -113,8 +114,11 @@ static void complete(struct csp_vcpu *vcpu, const struct csp_block *block, uint6
             csp_truth_branch(&vcpu->truth, csp_block_last(block), to, block->kind);
         vcpu->just_branched = true;
     }
-    if (taken && next && vcpu->truth.fd >= 0)
-        csp_truth_follow(&vcpu->truth, block, next, csp_guest_register(CSP_GUEST_SP));
+    if (!taken || vcpu->truth.fd < 0)
+        return;
+    if (next)
+        csp_truth_count(&vcpu->truth, block, next);
+    csp_truth_follow(&vcpu->truth, block, to, sp);
 }
 
 /* Pointer authentication leaves its signature in bits 54 to 48. */
@@ -175,7 +179,7 @@ static void interrupted(struct csp_vcpu *vcpu, const struct csp_block *block, ui
         return;
     }
     if (signal && leads_to(vcpu, block, pc)) {
-        complete(vcpu, block, pc, NULL);
+        complete(vcpu, block, pc, NULL, sp);
         exception(vcpu, CSP_EXCEPTION_IRQ, pc);
     } else if (signal && within(block, pc)) {
         retire(vcpu, (pc - block->start) / 4);
@@ -208,13 +212,19 @@ static void returned_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *
     }
 }
 
+/* Only the truth asks for it: reading a register costs more than the rest of a step. */
+static uint64_t stack_pointer(const struct csp_vcpu *vcpu)
+{
+    return vcpu->truth.fd >= 0 ? csp_guest_register(CSP_GUEST_SP) : 0;
+}
+
 static void settle(struct csp_vcpu *vcpu, const struct csp_block *block,
                    const struct csp_block *next)
 {
     if (block->kind == CSP_FLOW_SYSTEM_CALL)
         returned_from_kernel(vcpu, block, next->start);
     else if (leads_to(vcpu, block, next->start))
-        complete(vcpu, block, next->start, next);
+        complete(vcpu, block, next->start, next, stack_pointer(vcpu));
     else
         interrupted(vcpu, block, next->start);
 }
