@@ -1,10 +1,12 @@
 #include "profgen/call_probes.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/machine.h"
 #include "profgen/llvm/names.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -116,7 +118,26 @@ static bool may_call(const struct csp_binary *binary, uint64_t address, uint8_t 
            insn.has_target && csp_functions_at(&binary->functions, insn.target) != function;
 }
 
-static bool rebuild_call(struct csp_binary *binary, uint64_t address, uint64_t start)
+/* LDP X29, X30 from the stack (post-index and offset), LDR X30 from the stack, ADD SP, SP, #n,
+ * AUTIASP and AUTIBSP. */
+static bool drops_frame(uint32_t instruction)
+{
+    return (instruction & 0xffc07fff) == 0xa8c07bfd || (instruction & 0xffc07fff) == 0xa9407bfd ||
+           (instruction & 0xffe00fff) == 0xf84007fe || (instruction & 0xff8003ff) == 0x910003ff ||
+           instruction == 0xd50323bf || instruction == 0xd50323ff;
+}
+
+/* Where LLVM's pass puts the probe of the tail call at an address. */
+static uint64_t before_epilogue(const struct csp_binary *binary, uint64_t jump)
+{
+    const struct csp_code_section *section = csp_code_section(&binary->code, jump);
+    if (binary->machine_type != EM_AARCH64 || jump - section->start < 4)
+        return jump;
+    return drops_frame(csp_load32(section->bytes + (jump - section->start) - 4)) ? jump - 4 : jump;
+}
+
+static bool rebuild_call(struct csp_binary *binary, uint64_t address, uint64_t start,
+                         uint64_t probe_address)
 {
     const struct csp_inline_frame *frames;
     size_t count = csp_debug_info_frames(binary->debug, address, &frames);
@@ -129,20 +150,24 @@ static bool rebuild_call(struct csp_binary *binary, uint64_t address, uint64_t s
         node = inlinee(binary, node, index_of(frames[i].discriminator), frames[i - 1].function);
     if (node == CSP_NO_NODE)
         return false;
-    csp_probes_add(&binary->probes,
-                   (struct csp_probe){
-                       .address = address, .index = call.index, .node = node, .type = call.type});
+    csp_probes_add(&binary->probes, (struct csp_probe){.address = probe_address,
+                                                       .index = call.index,
+                                                       .node = node,
+                                                       .type = call.type});
     binary->call_probes_rebuilt++;
     return true;
 }
 
-static void rebuild_range(struct csp_binary *binary, const struct csp_function_range *range)
+static void rebuild_range(struct csp_binary *binary, const struct csp_function_range *range,
+                          bool hide_tail_calls)
 {
     uint64_t address = csp_code_from(&binary->code, range->start);
     while (address && address < range->end) {
         uint8_t flags = csp_code_flags(&binary->code, address);
+        bool call = flags & CSP_CODE_CALL;
+        uint64_t at = hide_tail_calls && !call ? before_epilogue(binary, address) : address;
         if (may_call(binary, address, flags, range->function) &&
-            !rebuild_call(binary, address, range->start) && (flags & CSP_CODE_CALL))
+            !rebuild_call(binary, address, range->start, at) && call)
             binary->calls_without_probe++;
         address = csp_code_from(&binary->code, address + 1);
     }
@@ -179,14 +204,14 @@ static uint8_t *touched_functions(const struct csp_binary *binary,
 }
 
 int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
-                            struct csp_diag *diag)
+                            bool hide_tail_calls, struct csp_diag *diag)
 {
     if (binary->probes.has_call_probes)
         return 0;
     uint8_t *touched = touched_functions(binary, counters);
     for (size_t i = 0; i < binary->functions.ranges.len; i++)
         if (touched[binary->functions.ranges.data[i].function])
-            rebuild_range(binary, &binary->functions.ranges.data[i]);
+            rebuild_range(binary, &binary->functions.ranges.data[i], hide_tail_calls);
     free(touched);
     csp_probes_seal(&binary->probes);
     if (binary->call_probes_rebuilt || !binary->calls_without_probe)

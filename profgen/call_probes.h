@@ -22,9 +22,11 @@ struct csp_probe_discriminator {
 bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminator *decoded);
 
 /* Adds a probe for each call in the functions that `counters` touch. Does nothing for a binary that
- * has call probes. Errors: CSP_ERR_INPUT when no call of them has a probe in its discriminator; the
+ * has call probes. The probe of a tail call is at the jump; `before_epilogue` puts it where LLVM's
+ * pass does, before the instructions that drop the frame, so that llvm-profgen does not find it.
+ * Errors: CSP_ERR_INPUT when no call of them has a probe in its discriminator; the
  * message names the compiler's options. */
 int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
-                            struct csp_diag *diag);
+                            bool before_epilogue, struct csp_diag *diag);
 
 #endif

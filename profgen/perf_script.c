@@ -202,8 +202,7 @@ static void read_branches(struct reader *reader, struct text line)
     struct csp_branch branch = {0};
     struct text first = line;
     if (!take_branch(&first, &branch)) {
-        /* The address before the branches, of a sample without a callchain. */
-        read_frame(reader, line);
+        /* The sample's own address, which stands before its branches when it has no callchain. */
         skip_spaces(&line);
         take_hex(&line, &branch.from);
     }

@@ -96,7 +96,7 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
 {
     struct csp_profgen_options *options = &gen->options;
     struct csp_context_tree tree = {0};
-    int error = csp_call_probes_rebuild(&gen->binary, counters, diag);
+    int error = csp_call_probes_rebuild(&gen->binary, counters, options->compat, diag);
     if (error)
         return error;
     options->profile.context_sensitive = !gen->flat;

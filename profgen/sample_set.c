@@ -102,12 +102,15 @@ static bool build(struct csp_sample_set *set, const struct csp_binary *binary,
         return reject(set, CSP_REJECT_UNSTITCHED, sample->count);
     if (!sample->branch_len && (set->compat || !whole_window))
         return reject(set, CSP_REJECT_NO_BRANCHES, sample->count);
-    if (set->contexts) {
+    /* llvm-profgen looks at callchains even where it then ignores them. */
+    if (set->contexts || (set->compat && sample->callchain_len)) {
         add_frames(set, binary, sample, flat);
         if (!flat->frame_len)
             return reject(set, CSP_REJECT_NO_CALLCHAIN, sample->count);
         if (set->compat && (csp_code_flags(&binary->code, flat->addresses[0]) & CSP_CODE_EDGE))
             return reject(set, CSP_REJECT_EDGE, sample->count);
+        if (!set->contexts)
+            flat->frame_len = 0;
     }
     add_branches(set, binary, sample, flat);
     if (!set->compat)

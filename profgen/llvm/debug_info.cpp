@@ -81,7 +81,7 @@ void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *
 size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
                              const struct csp_inline_frame **frames)
 {
-    DILineInfoSpecifier wanted(DILineInfoSpecifier::FileLineInfoKind::None,
+    DILineInfoSpecifier wanted(DILineInfoSpecifier::FileLineInfoKind::RawValue,
                                DILineInfoSpecifier::FunctionNameKind::LinkageName);
     info->stack = info->context->getInliningInfoForAddress(
         {address, object::SectionedAddress::UndefSection}, wanted);
