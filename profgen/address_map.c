@@ -7,14 +7,14 @@
 bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t size,
                          uint64_t file_offset)
 {
-    for (size_t i = 0; i < map->binary->segments.len; i++) {
-        const struct csp_segment *segment = &map->binary->segments.data[i];
+    for (size_t i = 0; i < map->program->segments.len; i++) {
+        const struct csp_program_segment *segment = &map->program->segments.data[i];
         uint64_t first = segment->offset & ~(LARGEST_PAGE - 1);
         if (!segment->executable || file_offset < first ||
             file_offset >= segment->offset + segment->file_size)
             continue;
         uint64_t bias = start - file_offset - (segment->address - segment->offset);
-        csp_vec_push(&map->mappings, (struct csp_mapping){start, start + size, bias});
+        csp_vec_push(&map->mappings, (struct csp_loaded_part){start, start + size, bias});
         map->base_bias = bias;
         return true;
     }
@@ -26,7 +26,7 @@ uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t addres
     if (map->single_base || !map->mappings.len)
         return address - map->base_bias;
     for (size_t i = map->mappings.len; i; i--) {
-        const struct csp_mapping *mapping = &map->mappings.data[i - 1];
+        const struct csp_loaded_part *mapping = &map->mappings.data[i - 1];
         if (address >= mapping->start && address < mapping->end)
             return address - mapping->bias;
     }

@@ -2,16 +2,16 @@
 #ifndef CSP_PROFGEN_ADDRESS_MAP_H
 #define CSP_PROFGEN_ADDRESS_MAP_H
 
-#include "profgen/binary.h"
+#include "profgen/program.h"
 
 /* A part of the binary mapped at [start, end); its own addresses are `bias` lower. */
-struct csp_mapping {
+struct csp_loaded_part {
     uint64_t start, end, bias;
 };
 
 struct csp_address_map {
-    const struct csp_binary *binary;
-    CSP_VEC(struct csp_mapping) mappings; /* a newer one hides the older ones below it */
+    const struct csp_program *program;
+    CSP_VEC(struct csp_loaded_part) mappings; /* a newer one hides the older ones below it */
     uint64_t base_bias; /* with `single_base`: of the newest mapping, for all addresses */
     bool single_base;   /* llvm-profgen's way */
 };

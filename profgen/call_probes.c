@@ -26,11 +26,11 @@ static uint32_t index_of(uint32_t discriminator)
     return decoded.index;
 }
 
-static const char *node_name(const struct csp_binary *binary, uint32_t node)
+static const char *node_name(const struct csp_program *program, uint32_t node)
 {
-    const struct csp_probes *probes = &binary->probes;
+    const struct csp_probes *probes = &program->probes;
     uint32_t name = probes->functions.data[probes->nodes.data[node].function].name;
-    return csp_intern_text(&binary->names, name);
+    return csp_intern_text(&program->names, name);
 }
 
 /* Whether a probe's function may be what DWARF calls `name`. Line tables alone know no linkage
@@ -42,27 +42,27 @@ static bool names_agree(const char *probe_name, const char *name)
 }
 
 /* The described function of a name, or of that name made unique; UINT32_MAX when there is none. */
-static uint32_t described_function(struct csp_binary *binary, const char *name)
+static uint32_t described_function(struct csp_program *program, const char *name)
 {
     const uint64_t *known =
-        csp_map_find(&binary->probes.by_guid, csp_name_guid(name, csp_name_canonical(name)));
+        csp_map_find(&program->probes.by_guid, csp_name_guid(name, csp_name_canonical(name)));
     return known ? (uint32_t)(*known - 1) : UINT32_MAX;
 }
 
 /* The inlinee of `parent` at a callsite. Of several, the one of that name. */
-static uint32_t find_inlinee(const struct csp_binary *binary, uint32_t parent, uint32_t callsite,
+static uint32_t find_inlinee(const struct csp_program *program, uint32_t parent, uint32_t callsite,
                              const char *name)
 {
-    const struct csp_probes *probes = &binary->probes;
+    const struct csp_probes *probes = &program->probes;
     uint32_t containing = CSP_NO_NODE, only = CSP_NO_NODE;
     size_t count = 0;
     for (uint32_t child = probes->nodes.data[parent].first_child; child != CSP_NO_NODE;
          child = probes->nodes.data[child].next_sibling) {
         if (probes->nodes.data[child].callsite != callsite)
             continue;
-        if (names_agree(node_name(binary, child), name))
+        if (names_agree(node_name(program, child), name))
             return child;
-        if (strstr(node_name(binary, child), name))
+        if (strstr(node_name(program, child), name))
             containing = child;
         only = child;
         count++;
@@ -74,35 +74,35 @@ static uint32_t find_inlinee(const struct csp_binary *binary, uint32_t parent, u
     return count == 1 && !described ? only : CSP_NO_NODE;
 }
 
-static uint32_t inlinee(struct csp_binary *binary, uint32_t parent, uint32_t callsite,
+static uint32_t inlinee(struct csp_program *program, uint32_t parent, uint32_t callsite,
                         const char *name)
 {
-    uint32_t node = find_inlinee(binary, parent, callsite, name);
+    uint32_t node = find_inlinee(program, parent, callsite, name);
     if (node != CSP_NO_NODE)
         return node;
-    uint32_t function = described_function(binary, name);
+    uint32_t function = described_function(program, name);
     if (function == UINT32_MAX)
         return CSP_NO_NODE;
-    return csp_probes_add_node(&binary->probes, parent, callsite, function);
+    return csp_probes_add_node(&program->probes, parent, callsite, function);
 }
 
 /* The top node of the code at [start …), made when only calls are in it. */
-static uint32_t top_node(struct csp_binary *binary, uint64_t start, const char *name)
+static uint32_t top_node(struct csp_program *program, uint64_t start, const char *name)
 {
-    uint64_t *known = csp_map_at(&binary->probes.by_start, start);
+    uint64_t *known = csp_map_at(&program->probes.by_start, start);
     if (*known)
         return (uint32_t)(*known - 1);
-    uint32_t function = described_function(binary, name);
+    uint32_t function = described_function(program, name);
     if (function == UINT32_MAX)
         return CSP_NO_NODE;
-    uint32_t node = csp_probes_add_node(&binary->probes, CSP_NO_NODE, 0, function);
-    binary->probes.nodes.data[node].start = start;
+    uint32_t node = csp_probes_add_node(&program->probes, CSP_NO_NODE, 0, function);
+    program->probes.nodes.data[node].start = start;
     *known = (uint64_t)node + 1;
     return node;
 }
 
 /* Jumps out of a function at its end are calls too. */
-static bool may_call(const struct csp_binary *binary, uint64_t address, uint8_t flags,
+static bool may_call(const struct csp_program *program, uint64_t address, uint8_t flags,
                      uint32_t function)
 {
     if (flags & CSP_CODE_CALL)
@@ -111,11 +111,11 @@ static bool may_call(const struct csp_binary *binary, uint64_t address, uint8_t 
         return false;
     if (flags & CSP_CODE_INDIRECT)
         return true;
-    const struct csp_code_section *section = csp_code_section(&binary->code, address);
+    const struct csp_code_section *section = csp_code_section(&program->code, address);
     struct csp_insn insn;
-    return csp_machine_decode(binary->machine, section->bytes + (address - section->start),
+    return csp_machine_decode(program->machine, section->bytes + (address - section->start),
                               section->end - address, address, &insn) &&
-           insn.has_target && csp_functions_at(&binary->functions, insn.target) != function;
+           insn.has_target && csp_functions_at(&program->functions, insn.target) != function;
 }
 
 /* LDP X29, X30 from the stack (post-index and offset), LDR X30 from the stack, ADD SP, SP, #n,
@@ -128,99 +128,99 @@ static bool drops_frame(uint32_t instruction)
 }
 
 /* Where LLVM's pass puts the probe of the tail call at an address. */
-static uint64_t before_epilogue(const struct csp_binary *binary, uint64_t jump)
+static uint64_t before_epilogue(const struct csp_program *program, uint64_t jump)
 {
-    const struct csp_code_section *section = csp_code_section(&binary->code, jump);
-    if (binary->machine_type != EM_AARCH64 || jump - section->start < 4)
+    const struct csp_code_section *section = csp_code_section(&program->code, jump);
+    if (program->machine_type != EM_AARCH64 || jump - section->start < 4)
         return jump;
     return drops_frame(csp_load32(section->bytes + (jump - section->start) - 4)) ? jump - 4 : jump;
 }
 
-static bool rebuild_call(struct csp_binary *binary, uint64_t address, uint64_t start,
+static bool rebuild_call(struct csp_program *program, uint64_t address, uint64_t start,
                          uint64_t probe_address)
 {
     const struct csp_inline_frame *frames;
-    size_t count = csp_debug_info_frames(binary->debug, address, &frames);
+    size_t count = csp_debug_info_frames(program->debug, address, &frames);
     struct csp_probe_discriminator call;
     if (!count || !csp_probe_discriminator_decode(frames[0].discriminator, &call) ||
         call.type == CSP_PROBE_BLOCK)
         return false;
-    uint32_t node = top_node(binary, start, frames[count - 1].function);
+    uint32_t node = top_node(program, start, frames[count - 1].function);
     for (size_t i = count - 1; i && node != CSP_NO_NODE; i--)
-        node = inlinee(binary, node, index_of(frames[i].discriminator), frames[i - 1].function);
+        node = inlinee(program, node, index_of(frames[i].discriminator), frames[i - 1].function);
     if (node == CSP_NO_NODE)
         return false;
-    csp_probes_add(&binary->probes, (struct csp_probe){.address = probe_address,
+    csp_probes_add(&program->probes, (struct csp_probe){.address = probe_address,
                                                        .index = call.index,
                                                        .node = node,
                                                        .type = call.type});
-    binary->call_probes_rebuilt++;
+    program->call_probes_rebuilt++;
     return true;
 }
 
-static void rebuild_range(struct csp_binary *binary, const struct csp_function_range *range,
+static void rebuild_range(struct csp_program *program, const struct csp_function_range *range,
                           bool hide_tail_calls)
 {
-    uint64_t address = csp_code_from(&binary->code, range->start);
+    uint64_t address = csp_code_from(&program->code, range->start);
     while (address && address < range->end) {
-        uint8_t flags = csp_code_flags(&binary->code, address);
+        uint8_t flags = csp_code_flags(&program->code, address);
         bool call = flags & CSP_CODE_CALL;
-        uint64_t at = hide_tail_calls && !call ? before_epilogue(binary, address) : address;
-        if (may_call(binary, address, flags, range->function) &&
-            !rebuild_call(binary, address, range->start, at) && call)
-            binary->calls_without_probe++;
-        address = csp_code_from(&binary->code, address + 1);
+        uint64_t at = hide_tail_calls && !call ? before_epilogue(program, address) : address;
+        if (may_call(program, address, flags, range->function) &&
+            !rebuild_call(program, address, range->start, at) && call)
+            program->calls_without_probe++;
+        address = csp_code_from(&program->code, address + 1);
     }
 }
 
-static void touch(const struct csp_binary *binary, uint8_t *touched, uint64_t address)
+static void touch(const struct csp_program *program, uint8_t *touched, uint64_t address)
 {
-    uint32_t function = csp_functions_at(&binary->functions, address);
+    uint32_t function = csp_functions_at(&program->functions, address);
     if (function != CSP_NO_FUNCTION)
         touched[function] = 1;
 }
 
-static void touch_table(const struct csp_binary *binary, uint8_t *touched,
+static void touch_table(const struct csp_program *program, uint8_t *touched,
                         const struct csp_counter_table *table)
 {
     for (size_t i = 0; i < table->counts.len; i++) {
         const struct csp_counter_key *key = table->keys.entries.data[i].data;
-        touch(binary, touched, key->from);
-        touch(binary, touched, key->to);
+        touch(program, touched, key->from);
+        touch(program, touched, key->to);
     }
 }
 
 /* The functions that the counters touch, as flags; the caller frees them. */
-static uint8_t *touched_functions(const struct csp_binary *binary,
+static uint8_t *touched_functions(const struct csp_program *program,
                                   const struct csp_counters *counters)
 {
-    uint8_t *touched = csp_calloc(binary->functions.functions.len + 1, 1);
+    uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
     for (uint32_t context = 0; context < counters->contexts.entries.len; context++)
         for (size_t i = 0; i < csp_context_len(counters, context); i++)
-            touch(binary, touched, csp_context_calls(counters, context)[i]);
-    touch_table(binary, touched, &counters->ranges);
-    touch_table(binary, touched, &counters->branches);
+            touch(program, touched, csp_context_calls(counters, context)[i]);
+    touch_table(program, touched, &counters->ranges);
+    touch_table(program, touched, &counters->branches);
     return touched;
 }
 
-int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
+int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
                             bool hide_tail_calls, struct csp_diag *diag)
 {
-    if (binary->probes.has_call_probes)
+    if (program->probes.has_call_probes)
         return 0;
-    uint8_t *touched = touched_functions(binary, counters);
-    for (size_t i = 0; i < binary->functions.ranges.len; i++)
-        if (touched[binary->functions.ranges.data[i].function])
-            rebuild_range(binary, &binary->functions.ranges.data[i], hide_tail_calls);
+    uint8_t *touched = touched_functions(program, counters);
+    for (size_t i = 0; i < program->functions.ranges.len; i++)
+        if (touched[program->functions.ranges.data[i].function])
+            rebuild_range(program, &program->functions.ranges.data[i], hide_tail_calls);
     free(touched);
-    csp_probes_seal(&binary->probes);
-    if (binary->call_probes_rebuilt || !binary->calls_without_probe)
+    csp_probes_seal(&program->probes);
+    if (program->call_probes_rebuilt || !program->calls_without_probe)
         return 0;
     return csp_fail(diag, CSP_ERR_INPUT,
                     "%s: none of %" PRIu64
                     " calls has a probe in its %s, and without them there are "
                     "no contexts: compile with -gmlt -fdebug-info-for-profiling beside "
                     "-fpseudo-probe-for-profiling",
-                    binary->path, binary->calls_without_probe,
-                    binary->has_lines ? "line-table discriminator" : "(missing) line table");
+                    program->path, program->calls_without_probe,
+                    program->has_lines ? "line-table discriminator" : "(missing) line table");
 }

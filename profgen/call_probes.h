@@ -7,7 +7,7 @@
 #ifndef CSP_PROFGEN_CALL_PROBES_H
 #define CSP_PROFGEN_CALL_PROBES_H
 
-#include "profgen/binary.h"
+#include "profgen/program.h"
 #include "profgen/counters.h"
 
 /* A discriminator that is a probe. */
@@ -26,7 +26,7 @@ bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminat
  * pass does, before the instructions that drop the frame, so that llvm-profgen does not find it.
  * Errors: CSP_ERR_INPUT when no call of them has a probe in its discriminator; the
  * message names the compiler's options. */
-int csp_call_probes_rebuild(struct csp_binary *binary, const struct csp_counters *counters,
+int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
                             bool before_epilogue, struct csp_diag *diag);
 
 #endif

@@ -1,16 +1,16 @@
 #include "profgen/functions.h"
 
-#include "profgen/binary.h"
+#include "profgen/program.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/names.h"
 
 #include <string.h>
 
-static uint32_t function_named(struct csp_binary *binary, const char *name, size_t length,
+static uint32_t function_named(struct csp_program *program, const char *name, size_t length,
                                enum csp_name_source source)
 {
-    struct csp_functions *functions = &binary->functions;
-    uint32_t id = csp_intern(&binary->names, name, length);
+    struct csp_functions *functions = &program->functions;
+    uint32_t id = csp_intern(&program->names, name, length);
     uint64_t *known = csp_map_at(&functions->by_name, id);
     if (!*known) {
         csp_vec_push(&functions->functions, (struct csp_function){.name = id,
@@ -21,11 +21,11 @@ static uint32_t function_named(struct csp_binary *binary, const char *name, size
     return (uint32_t)(*known - 1);
 }
 
-static uint64_t lowest_code(const struct csp_binary *binary)
+static uint64_t lowest_code(const struct csp_program *program)
 {
-    for (size_t i = 0; i < binary->segments.len; i++)
-        if (binary->segments.data[i].executable)
-            return binary->segments.data[i].address & ~UINT64_C(0xfff);
+    for (size_t i = 0; i < program->segments.len; i++)
+        if (program->segments.data[i].executable)
+            return program->segments.data[i].address & ~UINT64_C(0xfff);
     return 0;
 }
 
@@ -39,11 +39,11 @@ static void add_part(struct csp_functions *functions, uint32_t function, uint64_
 
 static void add_subprogram(void *user, const char *name, uint64_t start, uint64_t end)
 {
-    struct csp_binary *binary = user;
-    uint32_t function = function_named(binary, name, strlen(name), CSP_NAME_MATCHED);
+    struct csp_program *program = user;
+    uint32_t function = function_named(program, name, strlen(name), CSP_NAME_MATCHED);
     /* The linker leaves discarded functions at addresses near zero. */
-    if (start >= lowest_code(binary))
-        add_part(&binary->functions, function, start, end);
+    if (start >= lowest_code(program))
+        add_part(&program->functions, function, start, end);
 }
 
 static int by_start(const void *a, const void *b)
@@ -95,12 +95,12 @@ static void group_parts(struct csp_functions *functions)
 /* Adds the functions that only the symbol table knows, and notes where it calls a function by
  * another name than DWARF. Symbols are in the order of their addresses, so that of the ranges added
  * here only the last can hold the next one. */
-static void add_symbols(struct csp_binary *binary)
+static void add_symbols(struct csp_program *program)
 {
-    struct csp_functions *functions = &binary->functions;
+    struct csp_functions *functions = &program->functions;
     struct csp_function_range last = {0};
-    for (size_t i = 0; i < binary->symbols.len; i++) {
-        const struct csp_symbol *symbol = &binary->symbols.data[i];
+    for (size_t i = 0; i < program->symbols.len; i++) {
+        const struct csp_symbol *symbol = &program->symbols.data[i];
         if (!symbol->function || !symbol->size)
             continue;
         size_t length = csp_name_canonical_symbol(symbol->name);
@@ -108,7 +108,7 @@ static void add_symbols(struct csp_binary *binary)
         if (symbol->address < last.end && (!range || range->start < last.start))
             range = &last;
         if (!range) {
-            last.function = function_named(binary, symbol->name, length, CSP_NAME_SYMBOL);
+            last.function = function_named(program, symbol->name, length, CSP_NAME_SYMBOL);
             last.start = symbol->address;
             last.end = symbol->address + symbol->size;
             functions->functions.data[last.function].name_source = CSP_NAME_SYMBOL;
@@ -116,37 +116,37 @@ static void add_symbols(struct csp_binary *binary)
             continue;
         }
         struct csp_function *function = &functions->functions.data[range->function];
-        const char *name = csp_intern_text(&binary->names, function->name);
+        const char *name = csp_intern_text(&program->names, function->name);
         if (strlen(name) != length || memcmp(name, symbol->name, length) != 0)
             function->name_source = CSP_NAME_MISMATCH;
     }
 }
 
 /* Tells the ranges that are entered by calls from those that are outlined parts of a function. */
-static void mark_entries(struct csp_binary *binary)
+static void mark_entries(struct csp_program *program)
 {
-    struct csp_functions *functions = &binary->functions;
-    for (size_t i = 0; i < binary->symbols.len; i++) {
-        const struct csp_symbol *symbol = &binary->symbols.data[i];
+    struct csp_functions *functions = &program->functions;
+    for (size_t i = 0; i < program->symbols.len; i++) {
+        const struct csp_symbol *symbol = &program->symbols.data[i];
         struct csp_function_range *range = csp_functions_find(functions, symbol->address);
         if (!range || range->entry)
             continue;
         const struct csp_function *function = &functions->functions.data[range->function];
-        const char *name = csp_intern_text(&binary->names, function->name);
+        const char *name = csp_intern_text(&program->names, function->name);
         size_t length = csp_name_canonical(symbol->name);
         range->entry = function->parts == 1 || function->name_source != CSP_NAME_MATCHED ||
                        (strlen(name) == length && !memcmp(name, symbol->name, length));
     }
 }
 
-void csp_functions_load(struct csp_binary *binary)
+void csp_functions_load(struct csp_program *program)
 {
-    csp_debug_info_subprograms(binary->debug, add_subprogram, binary);
-    make_ranges(&binary->functions);
-    add_symbols(binary);
-    make_ranges(&binary->functions);
-    group_parts(&binary->functions);
-    mark_entries(binary);
+    csp_debug_info_subprograms(program->debug, add_subprogram, program);
+    make_ranges(&program->functions);
+    add_symbols(program);
+    make_ranges(&program->functions);
+    group_parts(&program->functions);
+    mark_entries(program);
 }
 
 void csp_functions_free(struct csp_functions *functions)

@@ -39,10 +39,10 @@ struct csp_functions {
     struct csp_map by_name;                    /* name to function + 1 */
 };
 
-struct csp_binary;
+struct csp_program;
 
 /* Collects the functions of a binary whose symbols and debug information are there. */
-void csp_functions_load(struct csp_binary *binary);
+void csp_functions_load(struct csp_program *program);
 void csp_functions_free(struct csp_functions *functions);
 /* The range that holds an address, or null. */
 struct csp_function_range *csp_functions_find(const struct csp_functions *functions,

@@ -2,7 +2,7 @@
 #ifndef CSP_PROFGEN_GENERATE_H
 #define CSP_PROFGEN_GENERATE_H
 
-#include "profgen/binary.h"
+#include "profgen/program.h"
 #include "profgen/contexts.h"
 #include "profgen/counters.h"
 
@@ -19,11 +19,11 @@ struct csp_generate_stats {
 };
 
 /* Makes a context-sensitive profile. */
-void csp_generate_contexts(struct csp_binary *binary, const struct csp_counters *counters,
+void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats);
 /* Makes a profile without contexts, of counters without contexts. */
-void csp_generate_flat(struct csp_binary *binary, const struct csp_counters *counters,
+void csp_generate_flat(struct csp_program *program, const struct csp_counters *counters,
                        struct csp_context_tree *tree);
 
 /* Adds the count of each range to every probe in it: counts[probe]. Probes that got any are
@@ -35,8 +35,8 @@ struct csp_touched_probes {
 };
 
 struct csp_spans;
-void csp_touched_init(struct csp_touched_probes *touched, const struct csp_binary *binary);
-void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_binary *binary,
+void csp_touched_init(struct csp_touched_probes *touched, const struct csp_program *program);
+void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_program *program,
                       const struct csp_spans *spans, bool zero_too);
 /* Forgets the probes touched; counts are zero again. */
 void csp_touched_clear(struct csp_touched_probes *touched);

@@ -12,7 +12,7 @@ struct place {
 };
 
 struct generator {
-    struct csp_binary *binary;
+    struct csp_program *program;
     const struct csp_counters *counters;
     const struct csp_generate_options *options;
     struct csp_context_tree *tree;
@@ -28,14 +28,14 @@ struct generator {
 
 static const struct csp_probe *probe_at(const struct generator *generator, uint32_t probe)
 {
-    return &generator->binary->probes.probes.data[probe];
+    return &generator->program->probes.probes.data[probe];
 }
 
 /* Appends the functions that an inline node is inlined into, outermost first, and itself. The
  * callsite of the last is `leaf_callsite`. A callsite that is not known hides all above it. */
 static void add_inline_frames(struct generator *generator, uint32_t node, uint32_t leaf_callsite)
 {
-    const struct csp_probes *probes = &generator->binary->probes;
+    const struct csp_probes *probes = &generator->program->probes;
     size_t depth = 0;
     for (uint32_t up = node; up != CSP_NO_NODE; up = probes->nodes.data[up].parent)
         depth++;
@@ -89,13 +89,13 @@ static void add_caller_frames(struct generator *generator, const uint64_t *calls
 {
     size_t first = count;
     while (first &&
-           csp_probes_call_at(&generator->binary->probes, calls[first - 1]) != CSP_NO_PROBE)
+           csp_probes_call_at(&generator->program->probes, calls[first - 1]) != CSP_NO_PROBE)
         first--;
     if (first)
         generator->stats->cut_contexts++;
     for (size_t i = first; i < count; i++) {
         const struct csp_probe *probe =
-            probe_at(generator, csp_probes_call_at(&generator->binary->probes, calls[i]));
+            probe_at(generator, csp_probes_call_at(&generator->program->probes, calls[i]));
         add_inline_frames(generator, probe->node, probe->index);
     }
 }
@@ -118,7 +118,7 @@ static uint32_t walk_frames(struct generator *generator, uint32_t inline_node)
         callsite = frames[i].callsite;
     }
     node = csp_context_child(tree, node, callsite, leaf.name);
-    const struct csp_probes *probes = &generator->binary->probes;
+    const struct csp_probes *probes = &generator->program->probes;
     const struct csp_probe_node *inlined = &probes->nodes.data[inline_node];
     tree->nodes.data[node].counted = true;
     tree->nodes.data[node].hash = probes->functions.data[inlined->function].hash;
@@ -131,7 +131,7 @@ static uint32_t walk_frames(struct generator *generator, uint32_t inline_node)
 static struct place *place_of(struct generator *generator, uint32_t context,
                               const struct csp_probe *probe)
 {
-    uint32_t function = csp_functions_at(&generator->binary->functions, probe->address);
+    uint32_t function = csp_functions_at(&generator->program->functions, probe->address);
     uint64_t *known = csp_map_at(&generator->places_of, (uint64_t)probe->node << 32 | function);
     if (!*known) {
         size_t count;
@@ -150,7 +150,7 @@ static struct place *place_of(struct generator *generator, uint32_t context,
  * are not in the binary at all are not known, and the compiler will infer their counts. */
 static void zero_fill(struct generator *generator, uint32_t inline_node, uint32_t tree_node)
 {
-    const struct csp_probes *probes = &generator->binary->probes;
+    const struct csp_probes *probes = &generator->program->probes;
     for (uint32_t id = probes->nodes.data[inline_node].first_probe; id != CSP_NO_PROBE;
          id = probes->probes.data[id].next)
         csp_context_add(generator->tree, tree_node, probes->probes.data[id].index,
@@ -161,7 +161,7 @@ static void zero_fill(struct generator *generator, uint32_t inline_node, uint32_
 static void count_entry(struct generator *generator, uint32_t inline_node, uint32_t tree_node,
                         uint64_t count)
 {
-    const struct csp_probes *probes = &generator->binary->probes;
+    const struct csp_probes *probes = &generator->program->probes;
     struct csp_context_tree *tree = generator->tree;
     tree->nodes.data[tree_node].head += count;
     uint32_t inliner = probes->nodes.data[inline_node].parent;
@@ -182,7 +182,7 @@ static void count_ranges(struct generator *generator, uint32_t context,
 {
     csp_disjoint(ranges, count, &generator->spans);
     csp_touched_clear(&generator->touched);
-    csp_touch_probes(&generator->touched, generator->binary, &generator->spans, false);
+    csp_touch_probes(&generator->touched, generator->program, &generator->spans, false);
     for (size_t i = 0; i < generator->touched.probes.len; i++) {
         uint32_t id = generator->touched.probes.data[i];
         const struct csp_probe *probe = probe_at(generator, id);
@@ -205,14 +205,14 @@ static void count_branches(struct generator *generator, uint32_t context,
                            const struct csp_counter *branches, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t id = csp_probes_call_at(&generator->binary->probes, branches[i].from);
+        uint32_t id = csp_probes_call_at(&generator->program->probes, branches[i].from);
         if (id == CSP_NO_PROBE)
             continue;
         const struct csp_probe *probe = probe_at(generator, id);
         uint32_t node = place_of(generator, context, probe)->tree_node;
         csp_context_add(generator->tree, node, probe->index, 0, CSP_INTERN_NONE, branches[i].count);
         generator->tree->nodes.data[node].total += branches[i].count;
-        uint32_t callee = csp_binary_callee_name(generator->binary, branches[i].to);
+        uint32_t callee = csp_program_callee_name(generator->program, branches[i].to);
         if (callee != CSP_INTERN_NONE)
             csp_context_add(generator->tree, node, probe->index, probe->discriminator, callee,
                             branches[i].count);
@@ -228,15 +228,15 @@ static size_t same_context(const struct csp_counter *counters, size_t first, siz
     return end - first;
 }
 
-void csp_generate_contexts(struct csp_binary *binary, const struct csp_counters *counters,
+void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats)
 {
     struct generator generator = {
-        .binary = binary, .counters = counters, .options = options, .tree = tree, .stats = stats};
+        .program = program, .counters = counters, .options = options, .tree = tree, .stats = stats};
     if (options->infer_missing_frames)
-        generator.missing = csp_missing_frames_create(binary, counters, options->max_search_depth);
-    csp_touched_init(&generator.touched, binary);
+        generator.missing = csp_missing_frames_create(program, counters, options->max_search_depth);
+    csp_touched_init(&generator.touched, program);
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     size_t range = 0, branch = 0;

@@ -4,16 +4,16 @@
 #include "profgen/disjoint.h"
 
 /* The tree node of an inline node: the same path. Counts go to it and to all above it. */
-static uint32_t tree_node_of(struct csp_context_tree *tree, const struct csp_binary *binary,
+static uint32_t tree_node_of(struct csp_context_tree *tree, const struct csp_program *program,
                              uint32_t *tree_nodes, uint32_t node)
 {
     if (tree_nodes[node])
         return tree_nodes[node] - 1;
-    const struct csp_probe_node *inlined = &binary->probes.nodes.data[node];
+    const struct csp_probe_node *inlined = &program->probes.nodes.data[node];
     uint32_t parent = CSP_PROFILE_TOP;
     if (inlined->parent != CSP_NO_NODE)
-        parent = tree_node_of(tree, binary, tree_nodes, inlined->parent);
-    const struct csp_probe_function *function = &binary->probes.functions.data[inlined->function];
+        parent = tree_node_of(tree, program, tree_nodes, inlined->parent);
+    const struct csp_probe_function *function = &program->probes.functions.data[inlined->function];
     uint32_t made = csp_context_child(
         tree, parent, parent == CSP_PROFILE_TOP ? 0 : inlined->callsite, function->name);
     tree->nodes.data[made].counted = true;
@@ -24,21 +24,21 @@ static uint32_t tree_node_of(struct csp_context_tree *tree, const struct csp_bin
 
 /* The ranges, and with a count of zero all code of the functions that they are in: what did not run
  * there is known to be cold. */
-static void add_function_ranges(const struct csp_binary *binary, const struct csp_counter *ranges,
+static void add_function_ranges(const struct csp_program *program, const struct csp_counter *ranges,
                                 size_t count, struct csp_spans *spans)
 {
     CSP_VEC(struct csp_counter) all = {0};
-    uint8_t *seen = csp_calloc(binary->functions.functions.len + 1, 1);
+    uint8_t *seen = csp_calloc(program->functions.functions.len + 1, 1);
     for (size_t i = 0; i < count; i++) {
         csp_vec_push(&all, ranges[i]);
-        uint32_t id = csp_functions_at(&binary->functions, ranges[i].from);
+        uint32_t id = csp_functions_at(&program->functions, ranges[i].from);
         if (id == CSP_NO_FUNCTION || seen[id])
             continue;
         seen[id] = 1;
-        const struct csp_function *function = &binary->functions.functions.data[id];
+        const struct csp_function *function = &program->functions.functions.data[id];
         for (uint32_t part = 0; part < function->parts; part++) {
             const struct csp_function_range *range =
-                &binary->functions.parts.data[function->first_part + part];
+                &program->functions.parts.data[function->first_part + part];
             csp_vec_push(&all, (struct csp_counter){range->start, range->end - 1, 0, 0});
         }
     }
@@ -47,16 +47,16 @@ static void add_function_ranges(const struct csp_binary *binary, const struct cs
     free(seen);
 }
 
-static void add_bodies(struct csp_binary *binary, struct csp_context_tree *tree,
+static void add_bodies(struct csp_program *program, struct csp_context_tree *tree,
                        const struct csp_spans *spans, uint32_t *tree_nodes)
 {
     struct csp_touched_probes touched;
-    csp_touched_init(&touched, binary);
-    csp_touch_probes(&touched, binary, spans, true);
+    csp_touched_init(&touched, program);
+    csp_touch_probes(&touched, program, spans, true);
     for (size_t i = 0; i < touched.probes.len; i++) {
-        const struct csp_probe *probe = &binary->probes.probes.data[touched.probes.data[i]];
+        const struct csp_probe *probe = &program->probes.probes.data[touched.probes.data[i]];
         uint64_t count = touched.counts[touched.probes.data[i]];
-        uint32_t node = tree_node_of(tree, binary, tree_nodes, probe->node);
+        uint32_t node = tree_node_of(tree, program, tree_nodes, probe->node);
         csp_context_add(tree, node, probe->index, probe->discriminator, CSP_INTERN_NONE, count);
         if (csp_probe_is_entry(probe))
             tree->nodes.data[node].head += count;
@@ -66,30 +66,30 @@ static void add_bodies(struct csp_binary *binary, struct csp_context_tree *tree,
     csp_touched_free(&touched);
 }
 
-static void add_targets(struct csp_binary *binary, struct csp_context_tree *tree,
+static void add_targets(struct csp_program *program, struct csp_context_tree *tree,
                         const struct csp_counter *branches, size_t count, uint32_t *tree_nodes)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t callee = csp_binary_callee_name(binary, branches[i].to);
-        uint32_t id = csp_probes_call_at(&binary->probes, branches[i].from);
+        uint32_t callee = csp_program_callee_name(program, branches[i].to);
+        uint32_t id = csp_probes_call_at(&program->probes, branches[i].from);
         if (callee == CSP_INTERN_NONE || id == CSP_NO_PROBE)
             continue;
-        const struct csp_probe *probe = &binary->probes.probes.data[id];
-        uint32_t node = tree_node_of(tree, binary, tree_nodes, probe->node);
+        const struct csp_probe *probe = &program->probes.probes.data[id];
+        uint32_t node = tree_node_of(tree, program, tree_nodes, probe->node);
         csp_context_add(tree, node, probe->index, 0, callee, branches[i].count);
     }
 }
 
-void csp_generate_flat(struct csp_binary *binary, const struct csp_counters *counters,
+void csp_generate_flat(struct csp_program *program, const struct csp_counters *counters,
                        struct csp_context_tree *tree)
 {
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
-    uint32_t *tree_nodes = csp_calloc(binary->probes.nodes.len + 1, sizeof *tree_nodes);
+    uint32_t *tree_nodes = csp_calloc(program->probes.nodes.len + 1, sizeof *tree_nodes);
     struct csp_spans spans = {0};
-    add_function_ranges(binary, ranges, counters->ranges.counts.len, &spans);
-    add_bodies(binary, tree, &spans, tree_nodes);
-    add_targets(binary, tree, branches, counters->branches.counts.len, tree_nodes);
+    add_function_ranges(program, ranges, counters->ranges.counts.len, &spans);
+    add_bodies(program, tree, &spans, tree_nodes);
+    add_targets(program, tree, branches, counters->branches.counts.len, tree_nodes);
     csp_vec_free(&spans.spans);
     free(tree_nodes);
     free(ranges);

@@ -18,7 +18,7 @@ struct edges {
 };
 
 struct csp_missing_frames {
-    const struct csp_binary *binary;
+    const struct csp_program *program;
     uint32_t deepest, depth;
     struct edges calls;      /* call address to function called */
     struct edges tail_calls; /* jump address to function jumped to */
@@ -70,45 +70,45 @@ static bool has_edge(const struct edges *edges, uint64_t key, uint64_t value)
 }
 
 /* Whether the jump at an address may be a tail call: it leads to another function, or anywhere. */
-static bool may_tail_call(const struct csp_binary *binary, uint64_t address, uint8_t flags)
+static bool may_tail_call(const struct csp_program *program, uint64_t address, uint8_t flags)
 {
     if (!(flags & CSP_CODE_BRANCH) || !(flags & CSP_CODE_ALWAYS))
         return false;
     if (flags & CSP_CODE_INDIRECT)
         return true;
-    const struct csp_code_section *section = csp_code_section(&binary->code, address);
+    const struct csp_code_section *section = csp_code_section(&program->code, address);
     struct csp_insn insn;
-    if (!csp_machine_decode(binary->machine, section->bytes + (address - section->start),
+    if (!csp_machine_decode(program->machine, section->bytes + (address - section->start),
                             section->end - address, address, &insn) ||
         !insn.has_target)
         return false;
-    uint32_t to = csp_functions_at(&binary->functions, insn.target);
-    return to != CSP_NO_FUNCTION && to != csp_functions_at(&binary->functions, address);
+    uint32_t to = csp_functions_at(&program->functions, insn.target);
+    return to != CSP_NO_FUNCTION && to != csp_functions_at(&program->functions, address);
 }
 
 static void learn(struct csp_missing_frames *frames, uint64_t from, uint64_t to)
 {
-    const struct csp_functions *functions = &frames->binary->functions;
+    const struct csp_functions *functions = &frames->program->functions;
     const struct csp_function_range *source = csp_functions_find(functions, from);
     const struct csp_function_range *target = csp_functions_find(functions, to);
-    uint8_t flags = csp_code_flags(&frames->binary->code, from);
+    uint8_t flags = csp_code_flags(&frames->program->code, from);
     if (!source || !target)
         return;
     if (flags & CSP_CODE_CALL) {
         csp_vec_push(&frames->calls.list, (struct edge){from, target->function});
-    } else if (source != target && may_tail_call(frames->binary, from, flags)) {
+    } else if (source != target && may_tail_call(frames->program, from, flags)) {
         csp_vec_push(&frames->tail_calls.list, (struct edge){from, target->function});
         csp_vec_push(&frames->jumps.list, (struct edge){source->function, from});
         *csp_map_at(&frames->targets, target->function) = 1;
     }
 }
 
-struct csp_missing_frames *csp_missing_frames_create(const struct csp_binary *binary,
+struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
                                                      const struct csp_counters *counters,
                                                      uint32_t depth)
 {
     struct csp_missing_frames *frames = csp_calloc(1, sizeof *frames);
-    frames->binary = binary;
+    frames->program = program;
     frames->deepest = depth < DEEPEST ? depth : DEEPEST;
     for (size_t i = 0; i < counters->branches.counts.len; i++) {
         const struct csp_counter_key *key = counters->branches.keys.entries.data[i].data;
@@ -191,7 +191,7 @@ static uint64_t count_paths(struct csp_missing_frames *frames, uint32_t from, ui
 static void infer_between(struct csp_missing_frames *frames, uint64_t call, uint64_t next)
 {
     csp_vec_push(&frames->result, call);
-    uint32_t to = csp_functions_at(&frames->binary->functions, next);
+    uint32_t to = csp_functions_at(&frames->program->functions, next);
     if (to == CSP_NO_FUNCTION || has_edge(&frames->calls, call, to) ||
         !csp_map_find(&frames->targets, to))
         return;

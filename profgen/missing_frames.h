@@ -7,13 +7,13 @@
 #ifndef CSP_PROFGEN_MISSING_FRAMES_H
 #define CSP_PROFGEN_MISSING_FRAMES_H
 
-#include "profgen/binary.h"
+#include "profgen/program.h"
 #include "profgen/counters.h"
 
 struct csp_missing_frames;
 
 /* Learns from all branches of `counters`; paths have at most `depth` jumps (no more than 1000). */
-struct csp_missing_frames *csp_missing_frames_create(const struct csp_binary *binary,
+struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
                                                      const struct csp_counters *counters,
                                                      uint32_t depth);
 /* Completes a path of call addresses, root first, that ends in the leaf's address. The result has

@@ -166,8 +166,8 @@ static void read_mapping(struct reader *reader, struct text line)
     const char *slash = memrchr(rest.at, '/', (size_t)(rest.end - rest.at));
     const char *name = slash ? slash + 1 : rest.at;
     size_t length = (size_t)(rest.end - name);
-    const struct csp_binary *binary = reader->map->binary;
-    if (strlen(binary->name) == length && !memcmp(name, binary->name, length) &&
+    const struct csp_program *program = reader->map->program;
+    if (strlen(program->name) == length && !memcmp(name, program->name, length) &&
         csp_address_map_add(reader->map, start, size, offset))
         reader->stats->mappings_used++;
 }
@@ -184,7 +184,7 @@ static void finish_sample(struct reader *reader)
         .verdict = CSP_VERDICT_NATIVE,
     };
     if (sample.callchain_len || sample.branch_len)
-        csp_sample_set_add(reader->set, reader->map->binary, &sample);
+        csp_sample_set_add(reader->set, reader->map->program, &sample);
     reader->frames.len = reader->branches.len = 0;
     reader->count = 1;
 }

@@ -25,10 +25,10 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
                      struct csp_diag *diag)
 {
     *gen = (struct csp_profgen){.options = *options};
-    gen->map.binary = &gen->binary;
+    gen->map.program = &gen->program;
     gen->map.single_base = options->compat;
     gen->set.compat = options->compat;
-    return csp_binary_open(&gen->binary, options->binary_path, diag);
+    return csp_program_open(&gen->program, options->binary_path, diag);
 }
 
 static void decide_mode(struct csp_profgen *gen, bool has_callchains)
@@ -56,7 +56,7 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
             csp_warn(diag,
                      "%s tells of no mapping of %s: its addresses are taken for the binary's own "
                      "(perf script --show-mmap-events prints mappings)",
-                     path, gen->binary.name);
+                     path, gen->program.name);
     }
     csp_file_unmap(&file);
     return error;
@@ -65,7 +65,7 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
 void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample)
 {
     decide_mode(gen, sample->callchain_len != 0);
-    csp_sample_set_add(&gen->set, &gen->binary, sample);
+    csp_sample_set_add(&gen->set, &gen->program, sample);
 }
 
 static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *diag)
@@ -96,12 +96,12 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
 {
     struct csp_profgen_options *options = &gen->options;
     struct csp_context_tree tree = {0};
-    int error = csp_call_probes_rebuild(&gen->binary, counters, options->compat, diag);
+    int error = csp_call_probes_rebuild(&gen->program, counters, options->compat, diag);
     if (error)
         return error;
     options->profile.context_sensitive = !gen->flat;
     if (gen->flat) {
-        csp_generate_flat(&gen->binary, counters, &tree);
+        csp_generate_flat(&gen->program, counters, &tree);
     } else {
         const struct csp_generate_options how = {
             .compress_recursion = options->compress_recursion,
@@ -109,7 +109,7 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
             .infer_missing_frames = options->infer_missing_frames,
             .max_search_depth = options->max_search_depth,
         };
-        csp_generate_contexts(&gen->binary, counters, &how, &tree, &gen->stats.generate);
+        csp_generate_contexts(&gen->program, counters, &how, &tree, &gen->stats.generate);
     }
     if (!tree.counts.len)
         error =
@@ -117,9 +117,9 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
                      "the profile would be empty: no probe is in any of the %zu ranges that ran "
                      "(is %s the binary that ran, and built with -fpseudo-probe-for-profiling "
                      "throughout?)",
-                     counters->ranges.counts.len, gen->binary.path);
+                     counters->ranges.counts.len, gen->program.path);
     if (!error)
-        error = csp_context_write(&tree, &gen->binary.names, &options->profile, out,
+        error = csp_context_write(&tree, &gen->program.names, &options->profile, out,
                                   &gen->stats.profile, diag);
     csp_context_free(&tree);
     return error;
@@ -130,9 +130,9 @@ static uint64_t offset_base(const struct csp_profgen *gen)
 {
     if (!gen->options.use_offset)
         return 0;
-    for (size_t i = 0; i < gen->binary.segments.len; i++)
-        if (gen->binary.segments.data[i].executable || gen->options.first_segment_base)
-            return gen->binary.segments.data[i].address & ~UINT64_C(0xfff);
+    for (size_t i = 0; i < gen->program.segments.len; i++)
+        if (gen->program.segments.data[i].executable || gen->options.first_segment_base)
+            return gen->program.segments.data[i].address & ~UINT64_C(0xfff);
     return 0;
 }
 
@@ -156,9 +156,9 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
         return explain_no_samples(gen, diag);
     struct csp_counters counters = {0};
     if (gen->flat)
-        csp_unwind_flat(&gen->binary, &gen->set, &how, &counters, &stats->unwind);
+        csp_unwind_flat(&gen->program, &gen->set, &how, &counters, &stats->unwind);
     else
-        csp_unwind(&gen->binary, &gen->set, &how, &counters, &stats->unwind);
+        csp_unwind(&gen->program, &gen->set, &how, &counters, &stats->unwind);
     stats->unwound_contexts = counters.contexts.entries.len;
     stats->range_counters = counters.ranges.counts.len;
     stats->branch_counters = counters.branches.counts.len;
@@ -169,10 +169,10 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     else
         error = generate(gen, &counters, out, diag);
     stats->profile_bytes = out->len - before;
-    stats->call_probes_rebuilt = gen->binary.call_probes_rebuilt;
-    stats->calls_without_probe = gen->binary.calls_without_probe;
-    stats->unplaced_probes = gen->binary.probes.unplaced;
-    stats->missing_guids = gen->binary.probes.missing_guids;
+    stats->call_probes_rebuilt = gen->program.call_probes_rebuilt;
+    stats->calls_without_probe = gen->program.calls_without_probe;
+    stats->unplaced_probes = gen->program.probes.unplaced;
+    stats->missing_guids = gen->program.probes.missing_guids;
     csp_counters_free(&counters);
     return error;
 }
@@ -234,5 +234,5 @@ void csp_profgen_close(struct csp_profgen *gen)
 {
     csp_sample_set_free(&gen->set);
     csp_address_map_free(&gen->map);
-    csp_binary_close(&gen->binary);
+    csp_program_close(&gen->program);
 }

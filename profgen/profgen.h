@@ -13,7 +13,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "profgen/address_map.h"
-#include "profgen/binary.h"
+#include "profgen/program.h"
 #include "profgen/counters.h"
 #include "profgen/generate.h"
 #include "profgen/llvm/profile.h"
@@ -58,7 +58,7 @@ struct csp_profgen_stats {
 
 struct csp_profgen {
     struct csp_profgen_options options;
-    struct csp_binary binary;
+    struct csp_program program;
     struct csp_address_map map; /* of the text inputs */
     struct csp_sample_set set;
     struct csp_profgen_stats stats;
@@ -66,7 +66,7 @@ struct csp_profgen {
     bool any_input;
 };
 
-/* Reads the binary. Errors: those of csp_binary_open. Close after an error too. */
+/* Reads the binary. Errors: those of csp_program_open. Close after an error too. */
 int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *options,
                      struct csp_diag *diag);
 /* Adds the samples of a perf-script text. Errors: CSP_ERR_INPUT, CSP_ERR_IO. */

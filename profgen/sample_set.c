@@ -24,20 +24,20 @@ static struct csp_flat_sample *scratch_sample(struct csp_sample_set *set,
 }
 
 /* Turns return addresses into call addresses, and a run of external frames into one. */
-static void add_frames(struct csp_sample_set *set, const struct csp_binary *binary,
+static void add_frames(struct csp_sample_set *set, const struct csp_program *program,
                        const struct csp_sample *sample, struct csp_flat_sample *flat)
 {
     uint64_t *frames = flat->addresses;
     uint32_t count = 0;
     for (uint32_t i = 0; i < sample->callchain_len; i++) {
         uint64_t frame = sample->callchain[i];
-        if (!csp_code_is_instruction(&binary->code, frame)) {
+        if (!csp_code_is_instruction(&program->code, frame)) {
             if (!count || frames[count - 1] != CSP_EXTERNAL)
                 frames[count++] = CSP_EXTERNAL;
             continue;
         }
         if (count) {
-            frame = csp_binary_call_before(binary, frame);
+            frame = csp_program_call_before(program, frame);
             if (!frame) {
                 set->stats.truncated_callchains += sample->count;
                 break;
@@ -51,14 +51,14 @@ static void add_frames(struct csp_sample_set *set, const struct csp_binary *bina
     flat->frame_len = count;
 }
 
-static void add_branches(struct csp_sample_set *set, const struct csp_binary *binary,
+static void add_branches(struct csp_sample_set *set, const struct csp_program *program,
                          const struct csp_sample *sample, struct csp_flat_sample *flat)
 {
     uint64_t *at = flat->addresses + flat->frame_len;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         uint64_t from = sample->branches[i].from, to = sample->branches[i].to;
-        bool from_here = csp_code_is_instruction(&binary->code, from);
-        bool to_here = csp_code_is_instruction(&binary->code, to);
+        bool from_here = csp_code_is_instruction(&program->code, from);
+        bool to_here = csp_code_is_instruction(&program->code, to);
         if (!from_here && !to_here) {
             set->stats.external_branches += sample->count;
             continue;
@@ -70,31 +70,31 @@ static void add_branches(struct csp_sample_set *set, const struct csp_binary *bi
 }
 
 /* The two ends of a trace window count where they are in the binary. */
-static void add_ends(const struct csp_binary *binary, const struct csp_sample *sample,
+static void add_ends(const struct csp_program *program, const struct csp_sample *sample,
                      struct csp_flat_sample *flat)
 {
     if (sample->branch_len != 0 && !flat->branch_len)
         return;
     const struct csp_branch *oldest =
         sample->branch_len ? &sample->branches[sample->branch_len - 1] : NULL;
-    if (csp_code_is_instruction(&binary->code, sample->start) &&
-        (!oldest || csp_code_is_instruction(&binary->code, oldest->from)))
+    if (csp_code_is_instruction(&program->code, sample->start) &&
+        (!oldest || csp_code_is_instruction(&program->code, oldest->from)))
         flat->start = sample->start;
-    if (sample->end && (!oldest || csp_code_is_instruction(&binary->code, sample->branches[0].to)))
+    if (sample->end && (!oldest || csp_code_is_instruction(&program->code, sample->branches[0].to)))
         flat->end = sample->end;
 }
 
 /* The callchain begins where the newest branch went, or later in the same function. */
-static bool leaf_agrees(const struct csp_binary *binary, const struct csp_flat_sample *flat)
+static bool leaf_agrees(const struct csp_program *program, const struct csp_flat_sample *flat)
 {
     uint64_t leaf = flat->addresses[0];
     uint64_t to = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
     if (leaf == CSP_EXTERNAL || to == CSP_EXTERNAL)
         return leaf == to;
-    return csp_functions_at(&binary->functions, leaf) == csp_functions_at(&binary->functions, to);
+    return csp_functions_at(&program->functions, leaf) == csp_functions_at(&program->functions, to);
 }
 
-static bool build(struct csp_sample_set *set, const struct csp_binary *binary,
+static bool build(struct csp_sample_set *set, const struct csp_program *program,
                   const struct csp_sample *sample, struct csp_flat_sample *flat)
 {
     bool whole_window = sample->start && sample->end;
@@ -104,34 +104,34 @@ static bool build(struct csp_sample_set *set, const struct csp_binary *binary,
         return reject(set, CSP_REJECT_NO_BRANCHES, sample->count);
     /* llvm-profgen looks at callchains even where it then ignores them. */
     if (set->contexts || (set->compat && sample->callchain_len)) {
-        add_frames(set, binary, sample, flat);
+        add_frames(set, program, sample, flat);
         if (!flat->frame_len)
             return reject(set, CSP_REJECT_NO_CALLCHAIN, sample->count);
-        if (set->compat && (csp_code_flags(&binary->code, flat->addresses[0]) & CSP_CODE_EDGE))
+        if (set->compat && (csp_code_flags(&program->code, flat->addresses[0]) & CSP_CODE_EDGE))
             return reject(set, CSP_REJECT_EDGE, sample->count);
         if (!set->contexts)
             flat->frame_len = 0;
     }
-    add_branches(set, binary, sample, flat);
+    add_branches(set, program, sample, flat);
     if (!set->compat)
-        add_ends(binary, sample, flat);
+        add_ends(program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
         return reject(set, CSP_REJECT_EXTERNAL, sample->count);
     if (!set->contexts)
         return true;
-    if (!set->compat && !leaf_agrees(binary, flat))
+    if (!set->compat && !leaf_agrees(program, flat))
         return reject(set, CSP_REJECT_LEAF_MISMATCH, sample->count);
     /* Where in its basic block a sample was taken makes no difference from here on. */
     flat->addresses[0] = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
     return true;
 }
 
-void csp_sample_set_add(struct csp_sample_set *set, const struct csp_binary *binary,
+void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample)
 {
     set->stats.samples += sample->count;
     struct csp_flat_sample *flat = scratch_sample(set, sample);
-    if (!build(set, binary, sample, flat))
+    if (!build(set, program, sample, flat))
         return;
     set->stats.used += sample->count;
     size_t words = flat->frame_len + 2 * (size_t)flat->branch_len;

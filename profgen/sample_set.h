@@ -1,7 +1,7 @@
 /* Distinct samples with how often each was seen.
  *
  * Whatever recorded them, samples arrive here with their addresses already mapped to the binary
- * (profgen/binary.h), everything else being CSP_EXTERNAL. What is kept of each is what unwinding
+ * (profgen/program.h), everything else being CSP_EXTERNAL. What is kept of each is what unwinding
  * needs, so that samples which unwind alike are unwound once.
  */
 #ifndef CSP_PROFGEN_SAMPLE_SET_H
@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "decode/sample.h"
-#include "profgen/binary.h"
+#include "profgen/program.h"
 
 enum csp_reject {
     CSP_REJECT_NO_BRANCHES,   /* no branch history was recorded with it */
@@ -54,7 +54,7 @@ static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_s
     return set->samples.entries.data[i].data;
 }
 
-void csp_sample_set_add(struct csp_sample_set *set, const struct csp_binary *binary,
+void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample);
 void csp_sample_set_free(struct csp_sample_set *set);
 

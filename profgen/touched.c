@@ -3,18 +3,18 @@
 #include "base/alloc.h"
 #include "profgen/disjoint.h"
 
-void csp_touched_init(struct csp_touched_probes *touched, const struct csp_binary *binary)
+void csp_touched_init(struct csp_touched_probes *touched, const struct csp_program *program)
 {
-    size_t count = binary->probes.probes.len + 1;
+    size_t count = program->probes.probes.len + 1;
     *touched = (struct csp_touched_probes){0};
     touched->counts = csp_calloc(count, sizeof *touched->counts);
     touched->seen = csp_calloc(count, 1);
 }
 
-void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_binary *binary,
+void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_program *program,
                       const struct csp_spans *spans, bool zero_too)
 {
-    const struct csp_probes *probes = &binary->probes;
+    const struct csp_probes *probes = &program->probes;
     for (size_t i = 0; i < spans->spans.len; i++) {
         const struct csp_span *span = &spans->spans.data[i];
         if (!span->count && !zero_too)
@@ -22,7 +22,7 @@ void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_binar
         for (size_t at = csp_probes_from(probes, span->from);
              at < probes->by_address.len && probes->by_address.data[at].address <= span->to; at++) {
             uint32_t probe = probes->by_address.data[at].probe;
-            if (!csp_code_is_instruction(&binary->code, probes->by_address.data[at].address))
+            if (!csp_code_is_instruction(&program->code, probes->by_address.data[at].address))
                 continue;
             touched->counts[probe] += span->count;
             if (touched->seen[probe])

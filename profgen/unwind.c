@@ -7,7 +7,7 @@
 #define NO_CONTEXT UINT32_MAX
 
 struct unwinder {
-    const struct csp_binary *binary;
+    const struct csp_program *program;
     const struct csp_unwind_options *options;
     struct csp_counters *counters;
     struct csp_unwind_stats *stats;
@@ -88,7 +88,7 @@ static void unwind_linear(struct unwinder *unwinder, uint64_t from, uint64_t to)
     } else if (from == CSP_EXTERNAL || to == CSP_EXTERNAL) {
         stats->ranges_half_external += unwinder->count;
         unwinder->lost = true;
-    } else if (!csp_code_falls_through(&unwinder->binary->code, from, to,
+    } else if (!csp_code_falls_through(&unwinder->program->code, from, to,
                                        unwinder->options->compat)) {
         stats->ranges_impossible += unwinder->count;
         unwinder->lost = true;
@@ -113,7 +113,7 @@ static void unwind_call(struct unwinder *unwinder, uint64_t from)
 
 static void unwind_return(struct unwinder *unwinder, uint64_t from, uint64_t to)
 {
-    uint64_t call = csp_binary_call_before(unwinder->binary, to);
+    uint64_t call = csp_program_call_before(unwinder->program, to);
     if (!call) {
         unwinder->stats->returns_to_no_call += unwinder->count;
         if (!unwinder->options->compat)
@@ -131,8 +131,8 @@ static void forget_callers(struct unwinder *unwinder, uint64_t address)
 
 static void unwind_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
 {
-    const struct csp_binary *binary = unwinder->binary;
-    uint8_t flags = csp_code_flags(&binary->code, from);
+    const struct csp_program *program = unwinder->program;
+    uint8_t flags = csp_code_flags(&program->code, from);
     if (unwinder->lost)
         forget_callers(unwinder, from);
     else if (flags & CSP_CODE_CALL)
@@ -141,7 +141,7 @@ static void unwind_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
         unwind_return(unwinder, from, to);
     else if (from != CSP_EXTERNAL)
         set_leaf(unwinder, from);
-    else if (csp_binary_call_before(binary, to))
+    else if (csp_program_call_before(program, to))
         unwind_return(unwinder, from, to);
     else
         unwind_call(unwinder, from);
@@ -160,7 +160,7 @@ static void count_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
 /* The part of a trace window before its first or after its last branch. */
 static void count_partial(struct unwinder *unwinder, uint64_t from, uint64_t last)
 {
-    if (!last || !csp_code_falls_through(&unwinder->binary->code, from, last, false)) {
+    if (!last || !csp_code_falls_through(&unwinder->program->code, from, last, false)) {
         unwinder->stats->partial_ranges_impossible += unwinder->count;
         return;
     }
@@ -169,7 +169,7 @@ static void count_partial(struct unwinder *unwinder, uint64_t from, uint64_t las
 }
 
 /* The call that entered the leaf's function, when the history goes back that far; else 0. */
-static uint64_t entering_call(const struct csp_binary *binary, const uint64_t *branches,
+static uint64_t entering_call(const struct csp_program *program, const uint64_t *branches,
                               uint32_t count)
 {
     size_t depth = 0;
@@ -177,7 +177,7 @@ static uint64_t entering_call(const struct csp_binary *binary, const uint64_t *b
         uint64_t from = branches[2 * i], to = branches[2 * i + 1];
         if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
             return 0;
-        uint8_t flags = csp_code_flags(&binary->code, from);
+        uint8_t flags = csp_code_flags(&program->code, from);
         if (flags & CSP_CODE_RETURN)
             depth++;
         else if ((flags & CSP_CODE_CALL) && depth-- == 0)
@@ -190,14 +190,14 @@ static uint64_t entering_call(const struct csp_binary *binary, const uint64_t *b
  * frame. The history then shows a call from a function that is not next in the chain. */
 static void restore_caller(struct unwinder *unwinder, const uint64_t *branches, uint32_t count)
 {
-    const struct csp_binary *binary = unwinder->binary;
+    const struct csp_program *program = unwinder->program;
     size_t depth = unwinder->stack.len;
-    uint64_t call = entering_call(binary, branches, count);
+    uint64_t call = entering_call(program, branches, count);
     if (!call || (depth > 1 && unwinder->stack.data[depth - 2] == call))
         return;
     uint64_t leaf = unwinder->stack.data[depth - 1];
-    if (depth > 1 && csp_functions_at(&binary->functions, call) ==
-                         csp_functions_at(&binary->functions, unwinder->stack.data[depth - 2]))
+    if (depth > 1 && csp_functions_at(&program->functions, call) ==
+                         csp_functions_at(&program->functions, unwinder->stack.data[depth - 2]))
         return;
     set_leaf(unwinder, call);
     push(unwinder, leaf);
@@ -206,7 +206,7 @@ static void restore_caller(struct unwinder *unwinder, const uint64_t *branches, 
 
 static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sample *sample)
 {
-    const struct csp_code *code = &unwinder->binary->code;
+    const struct csp_code *code = &unwinder->program->code;
     const uint64_t *branches = sample->addresses + sample->frame_len;
     unwinder->stack.len = 0;
     unwinder->lost = false;
@@ -231,12 +231,12 @@ static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sampl
         count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
 }
 
-void csp_unwind(const struct csp_binary *binary, const struct csp_sample_set *set,
+void csp_unwind(const struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats)
 {
     struct unwinder unwinder = {
-        .binary = binary, .options = options, .counters = counters, .stats = stats};
+        .program = program, .options = options, .counters = counters, .stats = stats};
     for (size_t i = 0; i < set->counts.len; i++) {
         unwinder.count = set->counts.data[i];
         unwind_sample(&unwinder, csp_sample_set_at(set, i));
@@ -249,7 +249,7 @@ void csp_unwind(const struct csp_binary *binary, const struct csp_sample_set *se
 
 static void count_flat(struct unwinder *unwinder, const struct csp_flat_sample *sample)
 {
-    const struct csp_code *code = &unwinder->binary->code;
+    const struct csp_code *code = &unwinder->program->code;
     const uint64_t *branches = sample->addresses + sample->frame_len;
     if (!sample->branch_len) {
         count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
@@ -269,12 +269,12 @@ static void count_flat(struct unwinder *unwinder, const struct csp_flat_sample *
         count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
 }
 
-void csp_unwind_flat(const struct csp_binary *binary, const struct csp_sample_set *set,
+void csp_unwind_flat(const struct csp_program *program, const struct csp_sample_set *set,
                      const struct csp_unwind_options *options, struct csp_counters *counters,
                      struct csp_unwind_stats *stats)
 {
     struct unwinder unwinder = {
-        .binary = binary, .options = options, .counters = counters, .stats = stats};
+        .program = program, .options = options, .counters = counters, .stats = stats};
     unwinder.context = csp_counters_context(counters, NULL, 0);
     for (size_t i = 0; i < set->counts.len; i++) {
         unwinder.count = set->counts.data[i];

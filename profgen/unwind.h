@@ -28,11 +28,11 @@ struct csp_unwind_stats {
 };
 
 /* Unwinds every sample of a set into counters. */
-void csp_unwind(const struct csp_binary *binary, const struct csp_sample_set *set,
+void csp_unwind(const struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats);
 /* The same without contexts: all counts are of the empty one. */
-void csp_unwind_flat(const struct csp_binary *binary, const struct csp_sample_set *set,
+void csp_unwind_flat(const struct csp_program *program, const struct csp_sample_set *set,
                      const struct csp_unwind_options *options, struct csp_counters *counters,
                      struct csp_unwind_stats *stats);
 

@@ -3,8 +3,8 @@
  * Addresses are the binary's own (ELF virtual addresses). Everything outside its code is one
  * address, CSP_EXTERNAL.
  */
-#ifndef CSP_PROFGEN_BINARY_H
-#define CSP_PROFGEN_BINARY_H
+#ifndef CSP_PROFGEN_PROGRAM_H
+#define CSP_PROFGEN_PROGRAM_H
 
 #include "base/build_id.h"
 #include "base/diag.h"
@@ -21,7 +21,7 @@ struct csp_machine;
 #define CSP_EXTERNAL UINT64_C(1)
 
 /* A loadable part of the file (an ELF PT_LOAD program header). */
-struct csp_segment {
+struct csp_program_segment {
     uint64_t address, offset, file_size;
     bool executable;
 };
@@ -33,7 +33,7 @@ struct csp_symbol {
     bool function;    /* STT_FUNC */
 };
 
-struct csp_binary {
+struct csp_program {
     char *path;
     const char *name; /* last component of the path */
     struct csp_build_id build_id;
@@ -42,7 +42,7 @@ struct csp_binary {
     bool has_lines; /* a DWARF line table */
     struct csp_file file;
     struct Elf *elf;
-    CSP_VEC(struct csp_segment) segments; /* in the order of the program headers */
+    CSP_VEC(struct csp_program_segment) segments; /* in the order of the program headers */
     CSP_VEC(struct csp_symbol)
     symbols;                 /* in executable sections; by address, then as in the file */
     struct csp_intern names; /* functions' names, of all sources */
@@ -57,14 +57,14 @@ struct csp_binary {
 
 /* Reads a binary. Errors: CSP_ERR_INPUT (no ELF file, stripped, no pseudo-probes: the message names
  * the compiler's option), CSP_ERR_UNSUPPORTED (another machine), CSP_ERR_IO. */
-int csp_binary_open(struct csp_binary *binary, const char *path, struct csp_diag *diag);
-void csp_binary_close(struct csp_binary *binary);
+int csp_program_open(struct csp_program *program, const char *path, struct csp_diag *diag);
+void csp_program_close(struct csp_program *program);
 
 /* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */
-uint64_t csp_binary_call_before(const struct csp_binary *binary, uint64_t return_address);
+uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address);
 
 /* The name of the function that begins at an address, canonical, or CSP_INTERN_NONE when no
  * function does. */
-uint32_t csp_binary_callee_name(struct csp_binary *binary, uint64_t address);
+uint32_t csp_program_callee_name(struct csp_program *program, uint64_t address);
 
 #endif

@@ -1,4 +1,4 @@
-#include "profgen/binary.h"
+#include "profgen/program.h"
 
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/machine.h"
@@ -16,15 +16,15 @@ struct sections {
     bool debug_lines, executable;
 };
 
-static const uint8_t *section_bytes(const struct csp_binary *binary, const GElf_Shdr *header)
+static const uint8_t *section_bytes(const struct csp_program *program, const GElf_Shdr *header)
 {
-    if (header->sh_type == SHT_NOBITS || header->sh_offset > binary->file.size ||
-        header->sh_size > binary->file.size - header->sh_offset)
+    if (header->sh_type == SHT_NOBITS || header->sh_offset > program->file.size ||
+        header->sh_size > program->file.size - header->sh_offset)
         return NULL;
-    return binary->file.data + header->sh_offset;
+    return program->file.data + header->sh_offset;
 }
 
-static void read_segments(struct csp_binary *binary, Elf *elf)
+static void read_segments(struct csp_program *program, Elf *elf)
 {
     size_t count = 0;
     if (elf_getphdrnum(elf, &count))
@@ -33,17 +33,17 @@ static void read_segments(struct csp_binary *binary, Elf *elf)
         GElf_Phdr header;
         if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
             continue;
-        struct csp_segment segment = {.address = header.p_vaddr,
+        struct csp_program_segment segment = {.address = header.p_vaddr,
                                       .offset = header.p_offset,
                                       .file_size = header.p_filesz,
                                       .executable = header.p_flags & PF_X};
-        csp_vec_push(&binary->segments, segment);
+        csp_vec_push(&program->segments, segment);
     }
 }
 
-static void read_build_id(struct csp_binary *binary, const GElf_Shdr *header)
+static void read_build_id(struct csp_program *program, const GElf_Shdr *header)
 {
-    const uint8_t *bytes = section_bytes(binary, header);
+    const uint8_t *bytes = section_bytes(program, header);
     if (!bytes || header->sh_size < 16)
         return;
     uint32_t name_size, size, type;
@@ -51,16 +51,16 @@ static void read_build_id(struct csp_binary *binary, const GElf_Shdr *header)
     memcpy(&size, bytes + 4, 4);
     memcpy(&type, bytes + 8, 4);
     if (type != NT_GNU_BUILD_ID || name_size != 4 || memcmp(bytes + 12, "GNU", 4) != 0 ||
-        size > sizeof binary->build_id.bytes || size > header->sh_size - 16)
+        size > sizeof program->build_id.bytes || size > header->sh_size - 16)
         return;
-    binary->build_id.size = (uint8_t)size;
-    memcpy(binary->build_id.bytes, bytes + 16, size);
+    program->build_id.size = (uint8_t)size;
+    memcpy(program->build_id.bytes, bytes + 16, size);
 }
 
-static void read_section(struct csp_binary *binary, const GElf_Shdr *header, const char *name,
+static void read_section(struct csp_program *program, const GElf_Shdr *header, const char *name,
                          struct sections *found)
 {
-    const uint8_t *bytes = section_bytes(binary, header);
+    const uint8_t *bytes = section_bytes(program, header);
     if (!strcmp(name, ".pseudo_probe_desc") && bytes) {
         found->names = bytes;
         found->names_size = header->sh_size;
@@ -70,17 +70,17 @@ static void read_section(struct csp_binary *binary, const GElf_Shdr *header, con
     } else if (!strcmp(name, ".debug_line")) {
         found->debug_lines = true;
     } else if (header->sh_type == SHT_NOTE && !strcmp(name, ".note.gnu.build-id")) {
-        read_build_id(binary, header);
+        read_build_id(program, header);
     } else if ((header->sh_flags & SHF_EXECINSTR) && header->sh_size && bytes) {
         found->executable = true;
         /* Calls into other libraries go through the procedure linkage table: not our code. */
         if (strcmp(name, ".plt") != 0)
-            csp_code_add_section(&binary->code, header->sh_addr, header->sh_addr + header->sh_size,
-                                 bytes, binary->machine_type == EM_AARCH64 ? 2 : 0);
+            csp_code_add_section(&program->code, header->sh_addr, header->sh_addr + header->sh_size,
+                                 bytes, program->machine_type == EM_AARCH64 ? 2 : 0);
     }
 }
 
-static void read_symbols(struct csp_binary *binary, Elf_Scn *section, const GElf_Shdr *header)
+static void read_symbols(struct csp_program *program, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || !header->sh_entsize)
@@ -89,10 +89,10 @@ static void read_symbols(struct csp_binary *binary, Elf_Scn *section, const GElf
     for (size_t i = 1; i < count; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-            symbol.st_shndx == SHN_ABS || !csp_code_section(&binary->code, symbol.st_value))
+            symbol.st_shndx == SHN_ABS || !csp_code_section(&program->code, symbol.st_value))
             continue;
-        const char *name = elf_strptr(binary->elf, header->sh_link, symbol.st_name);
-        csp_vec_push(&binary->symbols,
+        const char *name = elf_strptr(program->elf, header->sh_link, symbol.st_name);
+        csp_vec_push(&program->symbols,
                      (struct csp_symbol){.address = symbol.st_value,
                                          .size = symbol.st_size,
                                          .name = name ? name : "",
@@ -110,58 +110,58 @@ static int by_symbol_address(const void *a, const void *b)
 }
 
 /* Walks the section headers twice: symbols are kept only where code is. */
-static int read_sections(struct csp_binary *binary, struct sections *found, struct csp_diag *diag)
+static int read_sections(struct csp_program *program, struct sections *found, struct csp_diag *diag)
 {
     size_t strings;
-    if (elf_getshdrstrndx(binary->elf, &strings))
+    if (elf_getshdrstrndx(program->elf, &strings))
         return csp_fail(diag, CSP_ERR_INPUT, "%s has no section headers: give the file as linked",
-                        binary->path);
+                        program->path);
     Elf_Scn *section = NULL, *symbols = NULL;
-    while ((section = elf_nextscn(binary->elf, section))) {
+    while ((section = elf_nextscn(program->elf, section))) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header))
             continue;
-        const char *name = elf_strptr(binary->elf, strings, header.sh_name);
+        const char *name = elf_strptr(program->elf, strings, header.sh_name);
         if (header.sh_type == SHT_SYMTAB)
             symbols = section;
-        read_section(binary, &header, name ? name : "", found);
+        read_section(program, &header, name ? name : "", found);
     }
-    csp_code_seal(&binary->code);
+    csp_code_seal(&program->code);
     if (!symbols)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s is stripped: its symbol table is gone; give the file as it was before "
                         "strip (the build-id tells which belongs together)",
-                        binary->path);
+                        program->path);
     GElf_Shdr header;
     gelf_getshdr(symbols, &header);
-    read_symbols(binary, symbols, &header);
-    if (binary->symbols.len)
-        qsort(binary->symbols.data, binary->symbols.len, sizeof *binary->symbols.data,
+    read_symbols(program, symbols, &header);
+    if (program->symbols.len)
+        qsort(program->symbols.data, program->symbols.len, sizeof *program->symbols.data,
               by_symbol_address);
     return 0;
 }
 
-static int open_elf(struct csp_binary *binary, struct csp_diag *diag)
+static int open_elf(struct csp_program *program, struct csp_diag *diag)
 {
     elf_version(EV_CURRENT);
-    if (binary->file.size < sizeof(Elf64_Ehdr) || memcmp(binary->file.data, ELFMAG, SELFMAG) != 0)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s is no ELF file", binary->path);
+    if (program->file.size < sizeof(Elf64_Ehdr) || memcmp(program->file.data, ELFMAG, SELFMAG) != 0)
+        return csp_fail(diag, CSP_ERR_INPUT, "%s is no ELF file", program->path);
     /* libelf reads only, whatever its prototype says. */
-    binary->elf = elf_memory((char *)(uintptr_t)binary->file.data, binary->file.size);
+    program->elf = elf_memory((char *)(uintptr_t)program->file.data, program->file.size);
     GElf_Ehdr header;
-    if (!binary->elf || !gelf_getehdr(binary->elf, &header))
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", binary->path, elf_errmsg(-1));
+    if (!program->elf || !gelf_getehdr(program->elf, &header))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", program->path, elf_errmsg(-1));
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
         return csp_fail(diag, CSP_ERR_UNSUPPORTED, "%s is no 64-bit little-endian ELF file",
-                        binary->path);
+                        program->path);
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s is neither an executable nor a shared object: give the linked file",
-                        binary->path);
-    binary->machine_type = header.e_machine;
-    binary->position_independent = header.e_type == ET_DYN;
-    read_segments(binary, binary->elf);
-    return csp_machine_create(&binary->machine, binary->machine_type, diag);
+                        program->path);
+    program->machine_type = header.e_machine;
+    program->position_independent = header.e_type == ET_DYN;
+    read_segments(program, program->elf);
+    return csp_machine_create(&program->machine, program->machine_type, diag);
 }
 
 /* Mapping symbols of the AArch64 ELF ABI tell code ($x) from data in text ($d). */
@@ -171,13 +171,13 @@ static bool is_mapping_symbol(const char *name, char kind)
 }
 
 /* From symbol to symbol, because padding and data need not end where an instruction would. */
-static void disassemble(struct csp_binary *binary)
+static void disassemble(struct csp_program *program)
 {
     const struct csp_code_section *section = NULL;
     bool data = false;
-    for (size_t i = 0; i < binary->symbols.len; i++) {
-        const struct csp_symbol *symbol = &binary->symbols.data[i];
-        const struct csp_code_section *at = csp_code_section(&binary->code, symbol->address);
+    for (size_t i = 0; i < program->symbols.len; i++) {
+        const struct csp_symbol *symbol = &program->symbols.data[i];
+        const struct csp_code_section *at = csp_code_section(&program->code, symbol->address);
         if (at != section)
             data = false;
         section = at;
@@ -186,20 +186,20 @@ static void disassemble(struct csp_binary *binary)
         else if (is_mapping_symbol(symbol->name, 'x'))
             data = false;
         uint64_t end = section->end;
-        if (i + 1 < binary->symbols.len && binary->symbols.data[i + 1].address < end)
-            end = binary->symbols.data[i + 1].address;
+        if (i + 1 < program->symbols.len && program->symbols.data[i + 1].address < end)
+            end = program->symbols.data[i + 1].address;
         if (!data && end > symbol->address)
-            csp_code_disassemble(&binary->code, binary->machine, symbol->address, end);
+            csp_code_disassemble(&program->code, program->machine, symbol->address, end);
     }
 }
 
 /* llvm-profgen takes the first two instructions of a function for its prologue, and a return with
  * the instruction before it for an epilogue. */
-static void mark_edges(struct csp_binary *binary)
+static void mark_edges(struct csp_program *program)
 {
-    struct csp_code *code = &binary->code;
-    for (size_t i = 0; i < binary->functions.ranges.len; i++) {
-        uint64_t start = binary->functions.ranges.data[i].start;
+    struct csp_code *code = &program->code;
+    for (size_t i = 0; i < program->functions.ranges.len; i++) {
+        uint64_t start = program->functions.ranges.data[i].start;
         uint64_t first = csp_code_from(code, start);
         csp_code_mark(code, start, CSP_CODE_EDGE);
         if (first)
@@ -218,115 +218,115 @@ static void mark_edges(struct csp_binary *binary)
     }
 }
 
-static int read_probes(struct csp_binary *binary, const struct sections *found,
+static int read_probes(struct csp_program *program, const struct sections *found,
                        struct csp_diag *diag)
 {
     if (!found->names || !found->probes)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s has no pseudo-probes: compile it with -fpseudo-probe-for-profiling "
                         "(and -gmlt -fdebug-info-for-profiling)",
-                        binary->path);
+                        program->path);
     struct csp_map symbols = {0};
-    for (size_t i = 0; i < binary->symbols.len; i++) {
-        const struct csp_symbol *symbol = &binary->symbols.data[i];
+    for (size_t i = 0; i < program->symbols.len; i++) {
+        const struct csp_symbol *symbol = &program->symbols.data[i];
         *csp_map_at(&symbols, csp_name_guid(symbol->name, strlen(symbol->name))) = symbol->address;
     }
-    int error = csp_probes_read_names(&binary->probes, &binary->names, found->names,
+    int error = csp_probes_read_names(&program->probes, &program->names, found->names,
                                       found->names_size, diag);
     if (!error)
-        error = csp_probes_read(&binary->probes, &binary->names, found->probes, found->probes_size,
+        error = csp_probes_read(&program->probes, &program->names, found->probes, found->probes_size,
                                 &symbols, diag);
     csp_map_free(&symbols);
-    csp_probes_seal(&binary->probes);
+    csp_probes_seal(&program->probes);
     return error;
 }
 
 /* Where DWARF and the symbol table disagree on a name, the probes decide. */
-static void name_by_probes(struct csp_binary *binary)
+static void name_by_probes(struct csp_program *program)
 {
-    for (size_t i = 0; i < binary->functions.ranges.len; i++) {
-        const struct csp_function_range *range = &binary->functions.ranges.data[i];
-        struct csp_function *function = &binary->functions.functions.data[range->function];
+    for (size_t i = 0; i < program->functions.ranges.len; i++) {
+        const struct csp_function_range *range = &program->functions.ranges.data[i];
+        struct csp_function *function = &program->functions.functions.data[range->function];
         if (function->name_source != CSP_NAME_MISMATCH || !range->entry ||
             function->probe_name != CSP_INTERN_NONE)
             continue;
-        size_t at = csp_probes_from(&binary->probes, range->start);
-        if (at == binary->probes.by_address.len ||
-            binary->probes.by_address.data[at].address >= range->end)
+        size_t at = csp_probes_from(&program->probes, range->start);
+        if (at == program->probes.by_address.len ||
+            program->probes.by_address.data[at].address >= range->end)
             continue;
-        uint32_t node = binary->probes.probes.data[binary->probes.by_address.data[at].probe].node;
-        while (binary->probes.nodes.data[node].parent != CSP_NO_NODE)
-            node = binary->probes.nodes.data[node].parent;
+        uint32_t node = program->probes.probes.data[program->probes.by_address.data[at].probe].node;
+        while (program->probes.nodes.data[node].parent != CSP_NO_NODE)
+            node = program->probes.nodes.data[node].parent;
         function->probe_name =
-            binary->probes.functions.data[binary->probes.nodes.data[node].function].name;
+            program->probes.functions.data[program->probes.nodes.data[node].function].name;
     }
 }
 
-int csp_binary_open(struct csp_binary *binary, const char *path, struct csp_diag *diag)
+int csp_program_open(struct csp_program *program, const char *path, struct csp_diag *diag)
 {
-    *binary = (struct csp_binary){.path = csp_strdup(path)};
-    const char *slash = strrchr(binary->path, '/');
-    binary->name = slash ? slash + 1 : binary->path;
+    *program = (struct csp_program){.path = csp_strdup(path)};
+    const char *slash = strrchr(program->path, '/');
+    program->name = slash ? slash + 1 : program->path;
     struct sections found = {0};
-    int error = csp_file_map(&binary->file, path, diag);
+    int error = csp_file_map(&program->file, path, diag);
     if (!error)
-        error = open_elf(binary, diag);
+        error = open_elf(program, diag);
     if (!error)
-        error = read_sections(binary, &found, diag);
+        error = read_sections(program, &found, diag);
     if (!error && !found.executable)
         error =
             csp_fail(diag, CSP_ERR_INPUT,
                      "%s holds no code: give the executable, not its separate debug file", path);
     if (!error)
-        error = csp_debug_info_open(&binary->debug, path, diag);
+        error = csp_debug_info_open(&program->debug, path, diag);
     if (error)
         return error;
-    binary->has_lines = found.debug_lines;
-    disassemble(binary);
-    csp_functions_load(binary);
-    mark_edges(binary);
-    error = read_probes(binary, &found, diag);
+    program->has_lines = found.debug_lines;
+    disassemble(program);
+    csp_functions_load(program);
+    mark_edges(program);
+    error = read_probes(program, &found, diag);
     if (!error)
-        name_by_probes(binary);
+        name_by_probes(program);
     return error;
 }
 
-void csp_binary_close(struct csp_binary *binary)
+void csp_program_close(struct csp_program *program)
 {
-    if (binary->debug)
-        csp_debug_info_close(binary->debug);
-    if (binary->machine)
-        csp_machine_destroy(binary->machine);
-    csp_probes_free(&binary->probes);
-    csp_functions_free(&binary->functions);
-    csp_code_free(&binary->code);
-    csp_intern_free(&binary->names);
-    csp_vec_free(&binary->segments);
-    csp_vec_free(&binary->symbols);
-    if (binary->elf)
-        elf_end(binary->elf);
-    if (binary->file.data)
-        csp_file_unmap(&binary->file);
-    free(binary->path);
-    *binary = (struct csp_binary){0};
+    if (program->debug)
+        csp_debug_info_close(program->debug);
+    if (program->machine)
+        csp_machine_destroy(program->machine);
+    csp_probes_free(&program->probes);
+    csp_functions_free(&program->functions);
+    csp_code_free(&program->code);
+    csp_intern_free(&program->names);
+    csp_vec_free(&program->segments);
+    csp_vec_free(&program->symbols);
+    if (program->elf)
+        elf_end(program->elf);
+    if (program->file.data)
+        csp_file_unmap(&program->file);
+    free(program->path);
+    *program = (struct csp_program){0};
 }
 
-uint64_t csp_binary_call_before(const struct csp_binary *binary, uint64_t return_address)
+uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address)
 {
     if (return_address == CSP_EXTERNAL)
         return CSP_EXTERNAL;
-    uint64_t before = csp_code_before(&binary->code, return_address);
-    return csp_code_flags(&binary->code, before) & CSP_CODE_CALL ? before : 0;
+    uint64_t before = csp_code_before(&program->code, return_address);
+    return csp_code_flags(&program->code, before) & CSP_CODE_CALL ? before : 0;
 }
 
-uint32_t csp_binary_callee_name(struct csp_binary *binary, uint64_t address)
+uint32_t csp_program_callee_name(struct csp_program *program, uint64_t address)
 {
-    const struct csp_function_range *range = csp_functions_find_start(&binary->functions, address);
+    const struct csp_function_range *range = csp_functions_find_start(&program->functions, address);
     if (!range || !range->entry)
         return CSP_INTERN_NONE;
-    const struct csp_function *function = &binary->functions.functions.data[range->function];
+    const struct csp_function *function = &program->functions.functions.data[range->function];
     uint32_t name = function->probe_name == CSP_INTERN_NONE ? function->name : function->probe_name;
-    const char *text = csp_intern_text(&binary->names, name);
+    const char *text = csp_intern_text(&program->names, name);
     size_t length = csp_name_canonical(text);
-    return text[length] ? csp_intern(&binary->names, text, length) : name;
+    return text[length] ? csp_intern(&program->names, text, length) : name;
 }
