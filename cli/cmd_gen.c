@@ -3,7 +3,9 @@
 
 #include "base/file.h"
 #include "base/parse.h"
+#include "base/progress.h"
 #include "profgen/profgen.h"
+#include "profgen/recording_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,10 @@ struct gen {
     struct csp_cli *cli;
     struct csp_profgen_options options;
     CSP_VEC(const char *) inputs, scripts;
-    const char *output_path;
+    CSP_VEC(struct csp_recording *) recordings;
+    const char *output_path, *symfs;
+    csp_engine_create_fn *engine;
+    struct csp_recording_samples_stats recorded;
     bool preinliner;
 };
 
@@ -37,6 +42,7 @@ static const struct option options[] = {
     {"--binary", TEXT, IN(options.binary_path), 0, NULL},
     {"-o", TEXT, IN(output_path), 0, NULL},
     {"--output", TEXT, IN(output_path), 0, NULL},
+    {"--symfs", TEXT, IN(symfs), 0, NULL},
     {"--format", WORD, IN(options.profile.format), 0, "text extbinary binary"},
     {"--mode", WORD, IN(options.mode), 0, "auto cs flat"},
     {"--csspgo-preinliner", SWITCH, IN(preinliner), 0, NULL},
@@ -167,10 +173,12 @@ static int check_options(struct gen *gen)
 {
     if (gen->inputs.len && gen->scripts.len)
         return csp_cli_usage(gen->cli, "-i and --perfscript do not go together");
-    if (!gen->options.binary_path)
-        return csp_cli_usage(gen->cli, "which binary? Name it with -b");
-    if (!gen->scripts.len)
-        return csp_cli_usage(gen->cli, "no input: name a text with --perfscript");
+    if (gen->scripts.len && !gen->options.binary_path)
+        return csp_cli_usage(gen->cli, "--perfscript needs the binary too: name it with -b");
+    if (gen->preinliner)
+        return csp_cli_usage(gen->cli, "there is no pre-inliner yet: --csspgo-preinliner=0");
+    if (!gen->scripts.len && !gen->inputs.len)
+        csp_vec_push(&gen->inputs, "csprof.data");
     return CSP_EXIT_DONE;
 }
 
@@ -195,12 +203,46 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
              (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
 }
 
+static int open_recordings(struct gen *gen)
+{
+    struct csp_diag *diag = &gen->cli->diag;
+    const struct csp_image_options images = {.symfs = gen->symfs};
+    for (size_t i = 0; i < gen->inputs.len; i++) {
+        struct csp_recording *recording = NULL;
+        int error = csp_recording_open(&recording, gen->inputs.data[i], &images, diag);
+        if (recording)
+            csp_vec_push(&gen->recordings, recording);
+        if (error)
+            return error;
+    }
+    if (gen->options.binary_path)
+        return 0;
+    return csp_recording_main_program(gen->recordings.data[0], &gen->options.binary_path, diag);
+}
+
+static int read_recordings(struct gen *gen, struct csp_profgen *profgen)
+{
+    int error = 0;
+    for (size_t i = 0; i < gen->recordings.len && !error; i++) {
+        struct csp_progress progress;
+        csp_progress_begin(&progress, "decoding", 0, gen->cli->quiet);
+        error = csp_profgen_recording(profgen, gen->recordings.data[i], gen->engine, &progress,
+                                      &gen->recorded, &gen->cli->diag);
+        csp_progress_end(&progress);
+    }
+    return error;
+}
+
 static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
 {
     struct csp_diag *diag = &gen->cli->diag;
-    int error = csp_profgen_open(profgen, &gen->options, diag);
+    int error = open_recordings(gen);
+    if (!error)
+        error = csp_profgen_open(profgen, &gen->options, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
+    if (!error)
+        error = read_recordings(gen, profgen);
     if (!error)
         error = csp_profgen_finish(profgen, profile, diag);
     return error;
@@ -218,7 +260,10 @@ static int write_output(struct gen *gen, const struct csp_buf *profile)
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    struct gen gen = {.cli = cli, .options = csp_profgen_defaults(), .output_path = "csprof.prof"};
+    struct gen gen = {.cli = cli,
+                      .options = csp_profgen_defaults(),
+                      .output_path = "csprof.prof",
+                      .engine = csp_engine_create_native};
     struct csp_profgen profgen = {0};
     struct csp_buf profile = {0};
     int code = parse_options(&gen, argc, argv);
@@ -234,6 +279,9 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         csp_profgen_close(&profgen);
     }
     csp_buf_free(&profile);
+    for (size_t i = 0; i < gen.recordings.len; i++)
+        csp_recording_close(gen.recordings.data[i]);
+    csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);
     return code;
@@ -252,9 +300,12 @@ const struct csp_command csp_command_gen = {
         "-gmlt -fdebug-info-for-profiling). Options may be written --name VALUE or --name=VALUE.\n"
         "\n"
         "input:\n"
+        "  -i FILE             a recording (csprof.data; again for more)\n"
         "  --perfscript FILE   samples as text, as `perf script -F ip,brstack --show-mmap-events`\n"
         "                      prints them (again for more files; --ps; - is standard input)\n"
-        "  -b, --binary FILE   the binary that ran, not stripped\n"
+        "  -b, --binary FILE   the binary that ran, not stripped (by default the one that most of\n"
+        "                      the recording's callchains are in)\n"
+        "  --symfs DIR         where else the recording's files are\n"
         "\n"
         "output:\n"
         "  -o, --output FILE   where to write (csprof.prof)\n"

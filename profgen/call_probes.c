@@ -151,9 +151,9 @@ static bool rebuild_call(struct csp_program *program, uint64_t address, uint64_t
     if (node == CSP_NO_NODE)
         return false;
     csp_probes_add(&program->probes, (struct csp_probe){.address = probe_address,
-                                                       .index = call.index,
-                                                       .node = node,
-                                                       .type = call.type});
+                                                        .index = call.index,
+                                                        .node = node,
+                                                        .type = call.type});
     program->call_probes_rebuilt++;
     return true;
 }

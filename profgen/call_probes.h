@@ -7,8 +7,8 @@
 #ifndef CSP_PROFGEN_CALL_PROBES_H
 #define CSP_PROFGEN_CALL_PROBES_H
 
-#include "profgen/program.h"
 #include "profgen/counters.h"
+#include "profgen/program.h"
 
 /* A discriminator that is a probe. */
 struct csp_probe_discriminator {

@@ -1,8 +1,8 @@
 #include "profgen/functions.h"
 
-#include "profgen/program.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/names.h"
+#include "profgen/program.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #ifndef CSP_PROFGEN_GENERATE_H
 #define CSP_PROFGEN_GENERATE_H
 
-#include "profgen/program.h"
 #include "profgen/contexts.h"
 #include "profgen/counters.h"
+#include "profgen/program.h"
 
 struct csp_generate_options {
     int compress_recursion; /* as in struct csp_unwind_options */

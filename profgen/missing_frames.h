@@ -7,8 +7,8 @@
 #ifndef CSP_PROFGEN_MISSING_FRAMES_H
 #define CSP_PROFGEN_MISSING_FRAMES_H
 
-#include "profgen/program.h"
 #include "profgen/counters.h"
+#include "profgen/program.h"
 
 struct csp_missing_frames;
 

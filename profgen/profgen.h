@@ -13,11 +13,11 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "profgen/address_map.h"
-#include "profgen/program.h"
 #include "profgen/counters.h"
 #include "profgen/generate.h"
 #include "profgen/llvm/profile.h"
 #include "profgen/perf_script.h"
+#include "profgen/program.h"
 #include "profgen/sample_set.h"
 #include "profgen/unwind.h"
 

@@ -34,9 +34,9 @@ static void read_segments(struct csp_program *program, Elf *elf)
         if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
             continue;
         struct csp_program_segment segment = {.address = header.p_vaddr,
-                                      .offset = header.p_offset,
-                                      .file_size = header.p_filesz,
-                                      .executable = header.p_flags & PF_X};
+                                              .offset = header.p_offset,
+                                              .file_size = header.p_filesz,
+                                              .executable = header.p_flags & PF_X};
         csp_vec_push(&program->segments, segment);
     }
 }
@@ -234,8 +234,8 @@ static int read_probes(struct csp_program *program, const struct sections *found
     int error = csp_probes_read_names(&program->probes, &program->names, found->names,
                                       found->names_size, diag);
     if (!error)
-        error = csp_probes_read(&program->probes, &program->names, found->probes, found->probes_size,
-                                &symbols, diag);
+        error = csp_probes_read(&program->probes, &program->names, found->probes,
+                                found->probes_size, &symbols, diag);
     csp_map_free(&symbols);
     csp_probes_seal(&program->probes);
     return error;

@@ -1,0 +1,200 @@
+#include "profgen/recording_input.h"
+
+#include "base/alloc.h"
+#include "decode/pause_index.h"
+
+#include <string.h>
+
+/* Enough samples to tell which program was meant. */
+enum { SAMPLES_LOOKED_AT = 20000 };
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Counts the frames of a sample's callchain by the file they are in. */
+static void count_frames(struct csp_recording *recording, const struct csp_record *record,
+                         uint64_t *counts, const struct csp_image **images)
+{
+    struct csp_sample_record sample;
+    const struct csp_perfdata *reader = csp_recording_perfdata(recording);
+    if (!csp_sample_parse(csp_perfdata_attr(reader, record->attr), record, &sample))
+        return;
+    struct csp_user_frames frames = csp_sample_user_frames(&sample);
+    for (uint64_t i = 0; i < frames.len; i++) {
+        struct csp_location location;
+        uint64_t address = csp_sample_frame(&sample, frames.first + i);
+        if (!csp_recording_locate(recording, sample.pid, sample.time, address, &location))
+            continue;
+        counts[location.binary]++;
+        images[location.binary] = location.image;
+    }
+}
+
+static size_t highest(const uint64_t *counts, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (counts[i] > counts[best])
+            best = i;
+    return best;
+}
+
+int csp_recording_main_program(struct csp_recording *recording, const char **path,
+                               struct csp_diag *diag)
+{
+    const struct csp_spaces *spaces = csp_recording_spaces(recording);
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    struct csp_records *records;
+    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
+    if (error)
+        return error;
+    size_t files = csp_spaces_binary_count(spaces);
+    uint64_t *counts = csp_calloc(files + 1, sizeof *counts);
+    const struct csp_image **images = csp_calloc(files + 1, sizeof *images);
+    struct csp_record record;
+    for (int seen = 0; seen < SAMPLES_LOOKED_AT && csp_records_next(records, &record) > 0;) {
+        if (record.type != CSP_RECORD_SAMPLE)
+            continue;
+        count_frames(recording, &record, counts, images);
+        seen++;
+    }
+    csp_records_close(records);
+    size_t best = highest(counts, files);
+    if (!counts[best])
+        error = csp_fail(diag, CSP_ERR_INPUT,
+                         "%s has no samples with callchains that would tell which program to make "
+                         "a profile of: name it with -b",
+                         name);
+    else if (!images[best])
+        error = csp_fail(diag, CSP_ERR_INPUT,
+                         "%s: the program it is of, %s, is not found here: name its file with -b, "
+                         "or a directory that has it with --symfs",
+                         name, csp_spaces_binary(spaces, (uint32_t)best)->path);
+    else
+        *path = images[best]->path;
+    free(counts);
+    free(images);
+    return error;
+}
+
+struct reader {
+    struct csp_profgen *gen;
+    const struct csp_spaces *spaces;
+    uint8_t *ours;                     /* by number of the file: it is the program */
+    const struct csp_mapping *mapping; /* of the last address, in the space `version` of `pid` */
+    uint32_t pid, version;
+    uint64_t time;
+    CSP_VEC(uint64_t) frames;
+    CSP_VEC(struct csp_branch) branches;
+};
+
+static uint64_t program_address(const struct csp_program *program, uint64_t offset)
+{
+    for (size_t i = 0; i < program->segments.len; i++) {
+        const struct csp_program_segment *segment = &program->segments.data[i];
+        if (segment->executable && offset >= segment->offset &&
+            offset - segment->offset < segment->file_size)
+            return segment->address + (offset - segment->offset);
+    }
+    return CSP_EXTERNAL;
+}
+
+static uint64_t map_address(struct reader *reader, uint64_t address)
+{
+    const struct csp_mapping *mapping = reader->mapping;
+    if (!mapping || address < mapping->start || address >= mapping->end) {
+        mapping = csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
+        if (!mapping)
+            return CSP_EXTERNAL;
+        reader->mapping = mapping;
+    }
+    if (!reader->ours[mapping->binary])
+        return CSP_EXTERNAL;
+    return program_address(&reader->gen->program, address - mapping->start + mapping->page_offset);
+}
+
+/* Lookups are remembered while the address space is the same. */
+static void enter_space(struct reader *reader, const struct csp_sample *sample)
+{
+    uint32_t version = csp_spaces_version(reader->spaces, sample->pid, sample->time);
+    if (sample->pid != reader->pid || version != reader->version)
+        reader->mapping = NULL;
+    reader->pid = sample->pid;
+    reader->version = version;
+    reader->time = sample->time;
+}
+
+static int on_sample(void *user, const struct csp_sample *sample)
+{
+    struct reader *reader = user;
+    struct csp_sample mapped = *sample;
+    enter_space(reader, sample);
+    reader->frames.len = reader->branches.len = 0;
+    for (uint32_t i = 0; i < sample->callchain_len; i++)
+        csp_vec_push(&reader->frames, map_address(reader, sample->callchain[i]));
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        struct csp_branch branch = sample->branches[i];
+        branch.from = map_address(reader, branch.from);
+        branch.to = map_address(reader, branch.to);
+        csp_vec_push(&reader->branches, branch);
+    }
+    mapped.callchain = reader->frames.data;
+    mapped.branches = reader->branches.data;
+    mapped.start = sample->start ? map_address(reader, sample->start) : 0;
+    /* The end is not part of the range: what counts is where the instruction before it is. */
+    uint64_t last = sample->end ? map_address(reader, sample->end - 1) : CSP_EXTERNAL;
+    mapped.end = last == CSP_EXTERNAL ? 0 : last + 1;
+    csp_profgen_sample(reader->gen, &mapped);
+    return 0;
+}
+
+/* Tells which files of the recording are the program. */
+static int find_program(struct reader *reader, const char *recording, struct csp_diag *diag)
+{
+    const struct csp_program *program = &reader->gen->program;
+    size_t count = csp_spaces_binary_count(reader->spaces), found = 0;
+    const struct csp_build_id *another = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct csp_binary *file = csp_spaces_binary(reader->spaces, i);
+        bool same_name = !strcmp(last_component(file->path), program->name);
+        if (file->build_id.size && program->build_id.size)
+            reader->ours[i] = csp_build_id_equal(&file->build_id, &program->build_id);
+        else
+            reader->ours[i] = same_name;
+        found += reader->ours[i];
+        if (same_name && !reader->ours[i])
+            another = &file->build_id;
+    }
+    if (found)
+        return 0;
+    char ours[41], theirs[41];
+    csp_build_id_text(&program->build_id, ours);
+    if (!another)
+        return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", recording,
+                        program->path, ours[0] ? ours : "none");
+    csp_build_id_text(another, theirs);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s is not the %s that was recorded: its build-id is %s, in %s it is %s",
+                    program->path, program->name, ours, recording, theirs);
+}
+
+int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
+                          csp_engine_create_fn *engine, struct csp_progress *progress,
+                          struct csp_recording_samples_stats *stats, struct csp_diag *diag)
+{
+    struct reader reader = {.gen = gen, .spaces = csp_recording_spaces(recording)};
+    reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
+    int error = find_program(&reader, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+    if (!error) {
+        const struct csp_recording_samples_options options = {
+            .create = engine, .sample = on_sample, .user = &reader, .progress = progress};
+        error = csp_recording_samples(recording, &options, stats, diag);
+    }
+    free(reader.ours);
+    csp_vec_free(&reader.frames);
+    csp_vec_free(&reader.branches);
+    return error;
+}
