@@ -116,8 +116,11 @@ static int take_record(struct delivery *delivery, struct csp_pause_index *index,
     struct csp_lost_event lost;
     if (csp_record_lost(record, &lost))
         stats->lost += lost.lost;
-    if (csp_record_time_conv(record, &delivery->time_conv))
-        delivery->convert = delivery->time_conv.cap_user_time_zero;
+    struct csp_time_conv_event time_conv;
+    if (csp_record_time_conv(record, &time_conv)) {
+        delivery->time_conv = time_conv;
+        delivery->convert = time_conv.cap_user_time_zero;
+    }
     if (record->type != CSP_RECORD_SAMPLE)
         return 0;
     stats->samples++;
