@@ -12,7 +12,7 @@ fi
 mkdir -p "${1:-build/demo/run}"
 run=$(cd "${1:-build/demo/run}" && pwd)
 source=$PWD/demo
-csprof=$PWD/build/demo/cli/csprof
+csprof=$PWD/build/demo/csprof
 record_times=10 # how often each script is run
 measure_times=5
 started=$SECONDS
@@ -53,7 +53,7 @@ number_of() {
 declare -A instructions branches
 measure() {
     local build=$1 what from to times first last
-    "$csprof" -q collect --emulate --period 1G --truth "$run/$build.truth" -o "$run/$build.data" -- \
+    "$csprof" collect -q --emulate --period 1G --truth "$run/$build.truth" -o "$run/$build.data" -- \
         "$run/$build" "$source/unseen.mill" $measure_times >"$run/$build.output"
     read -r first last < <(text_range "$run/$build")
     instructions[$build]=0 branches[$build]=0
@@ -95,11 +95,11 @@ quietly build cmake --build build/demo --parallel "$(nproc)"
 step "the program is built, -O2"
 compile O2
 step "it is recorded"
-"$csprof" -q collect --emulate -o "$run/csprof.data" -- \
+"$csprof" collect -q --emulate -o "$run/csprof.data" -- \
     "$run/O2" "$source/recorded.mill" $record_times >"$run/recorded.output"
 step "its profiles are made: with contexts, and flat"
-"$csprof" --json gen -i "$run/csprof.data" -o "$run/csprof.prof" >"$run/contexts.json"
-"$csprof" --json gen -i "$run/csprof.data" --mode flat -o "$run/flat.prof" >"$run/flat.json"
+"$csprof" gen --json -i "$run/csprof.data" -o "$run/csprof.prof" >"$run/contexts.json"
+"$csprof" gen --json -i "$run/csprof.data" --mode flat -o "$run/flat.prof" >"$run/flat.json"
 step "it is rebuilt with each"
 compile flat -fprofile-sample-use="$run/flat.prof"
 compile contexts -fprofile-sample-use="$run/csprof.prof" -Rpass=sample-profile-inline 2>"$run/remarks"

@@ -67,9 +67,9 @@ build_both() {
 # sample: records plain/program and writes its hybrid samples as llvm-profgen's text
 sample() {
     local status=0
-    "$CSPROF" -q collect --emulate -o "$scratch/program.data" -- "$scratch/plain/program" || status=$?
+    "$CSPROF" collect -q --emulate -o "$scratch/program.data" -- "$scratch/plain/program" || status=$?
     [ "$status" -lt 128 ] || fail "the recorded program ended with status $status"
-    "$CSPROF" -q decode -i "$scratch/program.data" --format script -o "$scratch/program.script"
+    "$CSPROF" decode -q -i "$scratch/program.data" --format script -o "$scratch/program.script"
     [ "$(grep -c '^ 0x' "$scratch/program.script")" -gt 20 ] || fail "hardly any sample was recorded"
 }
 
@@ -77,5 +77,5 @@ sample() {
 gen() {
     local binary=$1 output=$2
     shift 2
-    "$CSPROF" -q gen --perfscript "$scratch/program.script" -b "$binary" -o "$output" "$@"
+    "$CSPROF" gen -q --perfscript "$scratch/program.script" -b "$binary" -o "$output" "$@"
 }
