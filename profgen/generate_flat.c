@@ -11,7 +11,8 @@ static uint32_t tree_node_of(struct csp_context_tree *tree, const struct csp_pro
         return tree_nodes[node] - 1;
     const struct csp_probe_node *inlined = &program->probes.nodes.data[node];
     uint32_t parent = CSP_PROFILE_TOP;
-    if (inlined->parent != CSP_NO_NODE)
+    /* A callsite that is not known hides all above it. */
+    if (inlined->parent != CSP_NO_NODE && inlined->callsite)
         parent = tree_node_of(tree, program, tree_nodes, inlined->parent);
     const struct csp_probe_function *function = &program->probes.functions.data[inlined->function];
     uint32_t made = csp_context_child(
