@@ -2,15 +2,16 @@
 # differential.sh ARCHITECTURE: random programs and random samples (some of them broken): csprof
 # writes what llvm-profgen writes. CSPROF_RANDOM_PROGRAMS says how many (default 8),
 # CSPROF_RANDOM_SEED where to begin (default 1): a failure names its seed.
-source "$(dirname "$0")/../programs.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/../programs.sh"
 architecture=$1
 require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-objdump-22 llvm-profgen-22 python3
-here=$(dirname "$0")
 first=${CSPROF_RANDOM_SEED:-1}
 builds=(probed plain)
 [ "$architecture" = aarch64 ] || builds=(probed) # elsewhere Clang writes probes of calls itself
 last=$((first + ${CSPROF_RANDOM_PROGRAMS:-8} - 1))
-programs=$scratch
+cd "$scratch"
+programs=. # names made unique must not depend on the scratch folder
 program_flags+=(-w)
 
 # build SEED: plain/program and probed/program
