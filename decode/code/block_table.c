@@ -38,7 +38,8 @@ static struct csp_block scan(const struct csp_block_table *table, uint32_t start
         bool branches = last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT;
         block.shape = (word - start) | (uint32_t)branches << 20 | (uint32_t)last.kind << 24;
         if (last.type == CSP_AARCH64_BRANCH_INDIRECT)
-            block.next[1] = CSP_BLOCK_INDIRECT;
+            block.next[1] =
+                last.kind == CSP_BRANCH_EXCEPTION_RETURN ? CSP_BLOCK_RETURN : CSP_BLOCK_INDIRECT;
         return block;
     }
     block.shape = (word - start) | 1u << 21;
@@ -58,9 +59,10 @@ uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
     }
     table->blocks[number] = block;
     uint32_t expected = CSP_BLOCK_UNKNOWN;
-    if (__atomic_compare_exchange_n(&table->slots[word], &expected, number, false, __ATOMIC_RELEASE,
+    uint32_t slot = csp_block_runs_out(block.shape) ? number | CSP_SLOT_RUNS_OUT : number;
+    if (__atomic_compare_exchange_n(&table->slots[word], &expected, slot, false, __ATOMIC_RELEASE,
                                     __ATOMIC_ACQUIRE))
-        return number;
+        return slot;
     return expected;
 }
 
@@ -79,8 +81,8 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
         word = csp_block_table_target(table, number);
     uint32_t next = CSP_BLOCK_OUTSIDE;
     if (word >= 0 && word < table->words) {
-        next = csp_block_table_at(table, (uint32_t)word);
-        if (csp_block_runs_out(table->blocks[next].shape))
+        next = csp_block_table_slot(table, (uint32_t)word);
+        if (next & CSP_SLOT_RUNS_OUT)
             next = CSP_BLOCK_OUTSIDE;
     }
     __atomic_store_n(&block->next[taken], next, __ATOMIC_RELEASE);
@@ -116,7 +118,7 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
 struct csp_block_cache *csp_block_cache_create(const void *code, size_t size)
 {
     /* Offsets are 32 bits of words, and numbers of blocks must fit too. */
-    size_t limit = (size_t)(UINT32_MAX - 2 * SPARE_BLOCKS) * 4;
+    size_t limit = (size_t)(CSP_SLOT_RUNS_OUT - 2 * SPARE_BLOCKS) * 4;
     struct csp_block_cache *cache = csp_calloc(1, sizeof *cache);
     cache->code = code;
     cache->size = size < limit ? size : limit;

@@ -27,6 +27,7 @@ enum csp_isa { CSP_ISA_A64, CSP_ISA_A32, CSP_ISA_T32, CSP_ISA_COUNT };
 enum csp_block_link {
     CSP_BLOCK_UNKNOWN,  /* not looked up yet */
     CSP_BLOCK_INDIRECT, /* wherever a register or the stack points */
+    CSP_BLOCK_RETURN,   /* the same, by a return from an exception */
     CSP_BLOCK_OUTSIDE,  /* outside of this piece of code, or in a block that runs out of it */
     CSP_BLOCK_FIRST,    /* the first real number */
 };
@@ -73,13 +74,21 @@ struct csp_block_table {
     bool waits;              /* WFI and WFE are waypoints */
 };
 
-/* The number of the block that begins `word` words into the code. */
+#define CSP_SLOT_RUNS_OUT (UINT32_C(1) << 31)
+
+/* Fills in a slot and returns it. */
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word);
 
+static inline uint32_t csp_block_table_slot(struct csp_block_table *table, uint32_t word)
+{
+    uint32_t slot = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
+    return slot != CSP_BLOCK_UNKNOWN ? slot : csp_block_table_make(table, word);
+}
+
+/* The number of the block that begins `word` words into the code. */
 static inline uint32_t csp_block_table_at(struct csp_block_table *table, uint32_t word)
 {
-    uint32_t number = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
-    return number != CSP_BLOCK_UNKNOWN ? number : csp_block_table_make(table, word);
+    return csp_block_table_slot(table, word) & ~CSP_SLOT_RUNS_OUT;
 }
 
 /* Looks up what follows a block, and remembers it in the block. */

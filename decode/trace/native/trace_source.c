@@ -1,8 +1,9 @@
 #include "decode/trace/native/trace_source.h"
 
 #include "base/bytes.h"
+#include "decode/trace/native/express.h"
 
-enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80, ADDRESS_SHORT_IS0 = 0x95 };
+enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80 };
 
 struct piece {
     const uint8_t *start, *end;
@@ -116,6 +117,12 @@ static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t
     struct csp_packet packet;
     const uint8_t *start = at;
     while (end - at >= CSP_PACKET_SIZE_MAX) {
+        const uint8_t *behind = csp_express_take(walker, &source->reader, at, end);
+        if (behind != at)
+            resolver->isa = 0;
+        at = behind;
+        if (end - at < CSP_PACKET_SIZE_MAX)
+            break;
         uint32_t atoms = csp_packet_atoms[*at];
         if (atoms) {
             if (!csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24))

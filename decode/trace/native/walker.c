@@ -110,20 +110,20 @@ static bool enter(struct csp_walker *walker, uint64_t address, uint32_t *word)
         return false;
     walker->table = table;
     walker->base = region->base;
+    walker->region = *region;
     *word = (uint32_t)offset;
     return true;
 }
 
-/* Looks up the block at pc; false when there is none, or one that runs out of the code. */
-static bool look_up(struct csp_walker *walker)
+bool csp_walker_look_up(struct csp_walker *walker)
 {
     uint32_t word;
     if (!enter(walker, walker->pc, &word))
         return false;
-    uint32_t number = csp_block_table_at(walker->table, word);
-    if (csp_block_runs_out(walker->table->blocks[number].shape))
+    uint32_t slot = csp_block_table_slot(walker->table, word);
+    if (slot & CSP_SLOT_RUNS_OUT)
         return false;
-    walker->block = number;
+    walker->block = slot;
     return true;
 }
 
@@ -132,11 +132,18 @@ static uint64_t block_end(const struct csp_walker *walker, const struct csp_bloc
     return walker->base + 4 * ((uint64_t)block->start + csp_block_count(block->shape));
 }
 
-/* What follows a branch to a register: an address packet, or what the return stack says. */
-static void after_indirect(struct csp_walker *walker, enum csp_branch_kind kind)
+void csp_walker_await_address(struct csp_walker *walker, uint64_t pc)
 {
+    walker->pc = pc;
+    walker->block = CSP_BLOCK_UNKNOWN;
     walker->needs_address = walker->pc_is_stale = true;
     walker->pop_pending = walker->has_return_stack;
+}
+
+/* What follows a branch to a register: an address packet, or what the return stack says. */
+static void after_indirect(struct csp_walker *walker, enum csp_branch_kind kind, uint64_t pc)
+{
+    csp_walker_await_address(walker, pc);
     if (walker->returns_by_branch && kind == CSP_BRANCH_EXCEPTION_RETURN)
         csp_element_batch_add(walker->out, CSP_ELEMENT_EXCEPTION_RETURN, walker->source);
 }
@@ -150,14 +157,12 @@ static void push_return(struct csp_walker *walker, enum csp_branch_kind kind, ui
     walker->pop_pending = false;
 }
 
-/* Goes on from block `number` as its last instruction came out, without a link to follow. */
-static void leave_block(struct csp_walker *walker, uint32_t number, uint32_t link, unsigned taken)
+void csp_walker_leave_block(struct csp_walker *walker, uint32_t number, uint32_t link,
+                            unsigned taken)
 {
     const struct csp_block *block = &walker->table->blocks[number];
-    if (link == CSP_BLOCK_INDIRECT) {
-        walker->pc = block_end(walker, block);
-        walker->block = CSP_BLOCK_UNKNOWN;
-        after_indirect(walker, csp_block_kind(block->shape));
+    if (link == CSP_BLOCK_INDIRECT || link == CSP_BLOCK_RETURN) {
+        after_indirect(walker, csp_block_kind(block->shape), block_end(walker, block));
         return;
     }
     if (taken && csp_block_branches(block->shape)) {
@@ -186,7 +191,7 @@ static void step_across(struct csp_walker *walker, unsigned taken)
         add_range(walker, start, end, csp_block_kind(shape), taken && csp_block_branches(shape));
         if (walker->has_return_stack && taken)
             push_return(walker, csp_block_kind(shape), end);
-        leave_block(walker, number, block->next[taken], taken);
+        csp_walker_leave_block(walker, number, block->next[taken], taken);
         return;
     }
     if (walker->isa != CSP_ISA_A64)
@@ -204,34 +209,25 @@ follow(struct csp_walker *walker, uint64_t bits, unsigned count, bool with_stack
     struct csp_block_table *table = walker->table;
     const struct csp_block *blocks = table->blocks;
     const uint64_t base = walker->base;
-    const struct csp_element model = {
-        .type = CSP_ELEMENT_RANGE, .last_size = 4, .source = walker->source};
-    uint64_t header;
-    memcpy(&header, &model, sizeof header);
+    const uint64_t header = csp_range_header(walker->source);
     csp_element_batch_reserve(walker->out, count);
     struct csp_element *out = walker->out->data + walker->out->len;
     uint32_t number = walker->block, link = number;
     do {
         const struct csp_block *block = &blocks[number];
         unsigned taken = bits & 1;
-        uint32_t shape = block->shape, instructions = csp_block_count(shape);
-        uint64_t start = base + 4 * (uint64_t)block->start;
-        uint64_t end = start + 4 * (uint64_t)instructions;
-        uint64_t words[4] = {header | (shape >> 16 & 0xff00) |
-                                 (taken & csp_block_branches(shape)) << 16,
-                             instructions, start, end};
-        memcpy(out++, words, sizeof words);
+        uint64_t end = csp_range_put(out++, header, base, block, taken);
         bits >>= 1;
         count--;
         if (with_stack && taken)
-            push_return(walker, csp_block_kind(shape), end);
+            push_return(walker, csp_block_kind(block->shape), end);
         link = __atomic_load_n(&block->next[taken], __ATOMIC_ACQUIRE);
         if (link < CSP_BLOCK_FIRST) {
             if (link == CSP_BLOCK_UNKNOWN)
                 link = csp_block_table_link(table, number, taken);
             if (link < CSP_BLOCK_FIRST) {
                 walker->out->len = (size_t)(out - walker->out->data);
-                leave_block(walker, number, link, taken);
+                csp_walker_leave_block(walker, number, link, taken);
                 return count;
             }
         }
@@ -263,7 +259,7 @@ bool csp_walker_atoms(struct csp_walker *walker, uint64_t bits, unsigned count)
         if (walker->needs_address || walker->needs_context)
             return true;
         unsigned left;
-        if (walker->block < CSP_BLOCK_FIRST && !look_up(walker)) {
+        if (walker->block < CSP_BLOCK_FIRST && !csp_walker_look_up(walker)) {
             step_across(walker, bits & 1);
             left = count - 1;
         } else if (walker->has_return_stack) {
@@ -338,7 +334,7 @@ void csp_walker_branch_at(struct csp_walker *walker, uint64_t address)
     if (branch.type == CSP_AARCH64_BRANCH)
         move_to(walker, address + (uint64_t)(int64_t)branch.offset);
     else if (branch.type == CSP_AARCH64_BRANCH_INDIRECT)
-        after_indirect(walker, (enum csp_branch_kind)branch.kind);
+        after_indirect(walker, (enum csp_branch_kind)branch.kind, end);
 }
 
 /* Whether `count` instructions from `start` on are known to run in a row: none but the last of them

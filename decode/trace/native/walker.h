@@ -7,6 +7,8 @@
 #include "decode/trace/native/element_batch.h"
 #include "decode/trace/native/return_stack.h"
 
+#include <string.h>
+
 enum { CSP_WALKER_REGIONS = 64 };
 
 struct csp_walker {
@@ -26,6 +28,7 @@ struct csp_walker {
     uint64_t pc;
     struct csp_block_table *table; /* of the region that holds pc */
     uint64_t base;                 /* address of its first word */
+    struct csp_code_region region; /* that one */
     /* After a branch whose target the return stack tells, unless an address comes first. */
     bool pop_pending;
     /* Between a Trace Info and the next address the return stack is not filled. */
@@ -37,6 +40,34 @@ struct csp_walker {
     struct csp_code_region regions[CSP_WALKER_REGIONS];
     uint64_t unsupported; /* times that execution entered code of another instruction set */
 };
+
+/* Writes the range of a block, whose last instruction came out as `taken`. `header` is
+ * csp_range_header's; `base` the address of the table's first word. Word by word: written as a
+ * struct, it would be put together in memory and copied, at the cost of a stalled load. */
+static inline uint64_t csp_range_put(struct csp_element *out, uint64_t header, uint64_t base,
+                                     const struct csp_block *block, unsigned taken)
+{
+    uint32_t shape = block->shape;
+    uint64_t instructions = csp_block_count(shape);
+    uint64_t start = base + 4 * (uint64_t)block->start;
+    uint64_t end = start + 4 * instructions;
+    uint64_t tags =
+        header | (shape >> 16 & 0xff00) | (uint64_t)(taken & csp_block_branches(shape)) << 16;
+    memcpy((char *)out, &tags, 8);
+    memcpy((char *)out + 8, &instructions, 8);
+    memcpy((char *)out + 16, &start, 8);
+    memcpy((char *)out + 24, &end, 8);
+    return end;
+}
+
+/* The first word of a range element, but for kind and taken. */
+static inline uint64_t csp_range_header(uint8_t source)
+{
+    const struct csp_element model = {.type = CSP_ELEMENT_RANGE, .last_size = 4, .source = source};
+    uint64_t header;
+    memcpy(&header, &model, sizeof header);
+    return header;
+}
 
 /* Nothing is known of where execution is. */
 void csp_walker_reset(struct csp_walker *walker);
@@ -57,6 +88,13 @@ void csp_walker_run_to(struct csp_walker *walker, uint64_t address);
 void csp_walker_branch_at(struct csp_walker *walker, uint64_t address);
 /* `count` instructions ran and led to `address` (Q with count); 0: how many is not known. */
 void csp_walker_run_count(struct csp_walker *walker, uint32_t count, uint64_t address, uint8_t isa);
+/* Looks up the block at pc; false when there is none, or one that runs out of the code. */
+bool csp_walker_look_up(struct csp_walker *walker);
+/* Goes on from block `number` as its last instruction came out, without a link to follow. */
+void csp_walker_leave_block(struct csp_walker *walker, uint32_t number, uint32_t link,
+                            unsigned taken);
+/* A branch to who knows where ended before `pc`. */
+void csp_walker_await_address(struct csp_walker *walker, uint64_t pc);
 /* Takes a pending return address from the return stack; false as csp_walker_atoms. */
 bool csp_walker_pop(struct csp_walker *walker);
 
