@@ -73,6 +73,11 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -111,6 +116,8 @@ static void find_bounds(struct state *state)
         /* A sink that is not drained stores a window after its sample was written. */
         if (!state->drained && window->record_time)
             late = min_u64(late, window->record_time + tolerance);
+        if (state->lag.known && bounds->end)
+            late = min_u64(late, bounds->end + (uint64_t)max_i64(state->lag.high, 0));
         bounds->late = late;
         if (bounds->first)
             late = min_u64(late, bounds->first + tolerance);
@@ -195,23 +202,41 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Learns the lag from the pauses that have one candidate in time, whose PC agrees, and that come
- * first after its end. False when the PCs mostly contradict the times. */
+/* The first pause from number `pause` on that can have closed a window, which the pauses that
+ * follow the next window's end cannot; CSP_STITCH_NONE without any. */
+static uint32_t first_pause_after(const struct state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    const struct bounds *bounds = &state->bounds[window];
+    while (pause < stream->pause_len && stream->pauses[pause].time < bounds->early)
+        pause++;
+    if (pause == stream->pause_len || stream->pauses[pause].time > bounds->late)
+        return CSP_STITCH_NONE;
+    if (window + 1 < stream->window_len && state->bounds[window + 1].end &&
+        stream->pauses[pause].time >= state->bounds[window + 1].end)
+        return CSP_STITCH_NONE;
+    return pause;
+}
+
+/* Learns the lag from the windows of which the end's time is known and the pauses that follow them,
+ * where the PCs agree. False when the PCs mostly contradict the times. */
 static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    int64_t *lags = csp_malloc(stream->pause_len * sizeof *lags);
+    int64_t *lags = csp_malloc(stream->window_len * sizeof *lags);
     size_t agree = 0, contradict = 0;
-    uint32_t first = 0, last = 0, previous = CSP_STITCH_NONE;
-    for (uint32_t j = 0; j < stream->pause_len; j++) {
-        candidates(state, j, &first, &last);
-        if (last - first != 1 || first == previous || !state->bounds[first].end)
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        if (!state->bounds[i].end)
             continue;
-        previous = first;
+        uint32_t j = first_pause_after(state, i, next);
+        if (j == CSP_STITCH_NONE)
+            continue;
+        next = j;
         const struct csp_stitch_pause *pause = &stream->pauses[j];
-        if (pc_agrees(&stream->windows[first], pause))
-            lags[agree++] = (int64_t)(pause->time - state->bounds[first].end);
-        else if (pc_contradicts(&stream->windows[first], pause))
+        if (pc_agrees(&stream->windows[i], pause))
+            lags[agree++] = (int64_t)(pause->time - state->bounds[i].end);
+        else if (pc_contradicts(&stream->windows[i], pause))
             contradict++;
     }
     bool believed = agree > contradict || agree + contradict < 8;
@@ -222,6 +247,7 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
          * pause is a later one, and such pairs must not widen what is believed. */
         int64_t spread = median - lags[agree / 20] + (int64_t)state->tolerance;
         state->lag = (struct lag){true, lags[0] - spread, median + 8 * spread};
+        find_bounds(state);
         clock->pairs = agree;
         clock->lag_min = lags[0];
         clock->lag_median = median;

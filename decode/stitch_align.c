@@ -21,13 +21,16 @@ struct block {
     uint8_t *score;               /* columns x width */
 };
 
-/* The band follows the diagonal from corner to corner. */
+/* The band follows the diagonal from corner to corner: the first column's begins at the first row,
+ * the last column's ends at the last. */
 static uint32_t first_row(const struct block *block, uint32_t column)
 {
     if (block->rows <= block->width)
         return 0;
     uint64_t last = block->rows - block->width;
-    return (uint32_t)(last * column / block->columns);
+    if (column + 1 >= block->columns)
+        return (uint32_t)last;
+    return (uint32_t)(last * column / (block->columns - 1));
 }
 
 static uint32_t *cell(const struct block *block, uint32_t *table, uint32_t column, uint32_t row)

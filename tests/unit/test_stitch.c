@@ -178,6 +178,31 @@ static void a_drained_sink_gives_time_by_its_records(void **state)
     check(&c);
 }
 
+/* One AUX record for many windows, as a sink that is never drained writes them: the first and the
+ * last of the band that the alignment looks at count as much as the others. */
+static void a_long_group_is_paired_to_its_last_window(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    struct csp_stitch_window *windows = csp_calloc(N, sizeof *windows);
+    struct csp_stitch_pause *pauses = csp_calloc(N, sizeof *pauses);
+    struct csp_stitch_pair *pairs = csp_calloc(N, sizeof *pairs);
+    for (uint32_t k = 0; k < N; k++) {
+        windows[k] =
+            (struct csp_stitch_window){.start_pc = 0x1000 + 4 * k, .end_pc = 0x8000 + 4 * k};
+        pauses[k] = (struct csp_stitch_pause){.time = 100 * (k + 1), .pc = 0x8000 + 4 * k};
+    }
+    struct csp_stitch_stream stream = {
+        .windows = windows, .window_len = N, .pauses = pauses, .pause_len = N};
+    struct csp_stitch_clock clock;
+    csp_stitch(&stream, pairs, &clock);
+    for (uint32_t k = 0; k < N; k++)
+        assert_int_equal(pairs[k].window, k);
+    free(windows);
+    free(pauses);
+    free(pairs);
+}
+
 /* Without any time, a sequence of telling PCs is put back in order, whatever was lost. */
 static void telling_pcs_restore_the_order_without_time(void **state)
 {
@@ -251,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_pause_while_tracing_is_off_has_no_window),
         cmocka_unit_test(two_pauses_that_fit_one_window_equally_are_ambiguous),
         cmocka_unit_test(a_drained_sink_gives_time_by_its_records),
+        cmocka_unit_test(a_long_group_is_paired_to_its_last_window),
         cmocka_unit_test(telling_pcs_restore_the_order_without_time),
         cmocka_unit_test(a_hot_loop_without_time_is_ambiguous),
     };
