@@ -3,7 +3,7 @@
 /* The signed field of `bits` bits whose lowest is bit `low`, in words, as a byte offset. */
 static int32_t word_offset(uint32_t opcode, unsigned low, unsigned bits)
 {
-    return (int32_t)(opcode << (32 - low - bits)) >> (32 - bits) << 2;
+    return ((int32_t)(opcode << (32 - low - bits)) >> (32 - bits)) * 4;
 }
 
 static struct csp_aarch64 plain(enum csp_aarch64_type type)
