@@ -53,8 +53,8 @@ number_of() {
 declare -A instructions branches
 measure() {
     local build=$1 what from to times first last
-    "$csprof" collect -q --emulate --period 1G --truth "$run/$build.truth" -o "$run/$build.data" -- \
-        "$run/$build" "$source/unseen.mill" $measure_times >"$run/$build.output"
+    "$csprof" collect -q --emulate --period 20M --emulate-granularity block --truth "$run/$build.truth" \
+        -o "$run/$build.data" -- "$run/$build" "$source/unseen.mill" $measure_times >"$run/$build.output"
     read -r first last < <(text_range "$run/$build")
     instructions[$build]=0 branches[$build]=0
     while read -r what from to times; do
@@ -99,6 +99,7 @@ step "it is recorded"
     "$run/O2" "$source/recorded.mill" $record_times >"$run/recorded.output"
 step "its profiles are made: with contexts, and flat"
 "$csprof" gen --json -i "$run/csprof.data" -o "$run/csprof.prof" >"$run/contexts.json"
+"$csprof" decode --json -i "$run/csprof.data" --format none >"$run/decode.json"
 "$csprof" gen --json -i "$run/csprof.data" --mode flat -o "$run/flat.prof" >"$run/flat.json"
 step "it is rebuilt with each"
 compile flat -fprofile-sample-use="$run/flat.prof"
@@ -113,11 +114,16 @@ for build in O2 flat contexts; do
 done
 step "done; all builds print the same"
 
+samples=$(number_of samples "$run/contexts.json")
+stitched=0
+for how in exact time order; do
+    stitched=$((stitched + $(number_of stitched_$how "$run/decode.json")))
+done
 cat <<TABLE
 
-samples                    $(number_of samples "$run/contexts.json")
-stitched                   $(number_of stitched "$run/contexts.json")
-rejected                   $(number_of rejected "$run/contexts.json")
+samples                    $samples
+stitched                   $stitched
+rejected                   $((samples - $(number_of used "$run/contexts.json")))
 contexts                   $(number_of contexts "$run/contexts.json")
 profile bytes              $(wc -c <"$run/csprof.prof") (flat: $(wc -c <"$run/flat.prof"))
 inlined for a context      $(grep -c 'to match profiling context' "$run/remarks" || true)
