@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(release clang asan arm64 recorder)
 
-purposes=(build demo test)
+purposes=(build demo test machine)
 case " ${presets[*]} " in *" arm64 "*) purposes+=(arm64) ;; esac
 cmake/install-packages.sh "${purposes[@]}"
 

@@ -83,6 +83,12 @@ void csp_coresight_system_store(struct csp_coresight_system *system, unsigned cp
                 offset, value);
 }
 
+void csp_coresight_system_mark(struct csp_coresight_system *system, uint64_t number)
+{
+    if (system->truth)
+        fprintf(system->truth, "mark %llu\n", (unsigned long long)number);
+}
+
 static void complain(const char *what, uint64_t count)
 {
     if (count)

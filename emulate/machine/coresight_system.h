@@ -26,6 +26,8 @@ void csp_coresight_system_reset(struct csp_coresight_system *system, unsigned cp
 /* A CPU stored 32 bits to this physical address, which need not be a device's. */
 void csp_coresight_system_store(struct csp_coresight_system *system, unsigned cpu, uint64_t address,
                                 uint64_t now);
+/* A program asked for a mark in the truth. */
+void csp_coresight_system_mark(struct csp_coresight_system *system, uint64_t number);
 /* The end of the truth, and a line for everything that went wrong. */
 void csp_coresight_system_finish(struct csp_coresight_system *system);
 

@@ -21,6 +21,8 @@ static struct csp_arena codes;
 
 /* stp x22, x23, [sp, #S_PC]: how Linux saves ELR_EL1 and SPSR_EL1 (kernel_entry in entry.S). */
 static const uint32_t save_elr = 0xa9105ff6;
+/* hint #93, which does nothing: a program marks a place in the truth with the number in x0. */
+static const uint32_t mark = 0xd5032bbf;
 /* msr contextidr_el1, x0 */
 static const uint32_t write_contextidr = 0xd518d020;
 
@@ -34,6 +36,12 @@ static uint32_t word_of(const struct qemu_plugin_insn *insn)
 static void on_user_block(unsigned vcpu, void *user)
 {
     csp_processor_user(&machine.processors[vcpu], user);
+}
+
+static void on_mark(unsigned vcpu, void *user)
+{
+    (void)user;
+    csp_coresight_system_mark(&machine, csp_qemu_register(vcpu, 0));
 }
 
 static void on_vector(unsigned vcpu, void *user)
@@ -59,12 +67,13 @@ static void on_save_elr(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addr
     struct csp_processor *processor = &machine.processors[vcpu];
     if (!processor->entering)
         return;
-    uint64_t return_address;
-    const void *at = csp_guest_ram_at(&machine.ram, physical(info, address), sizeof return_address);
+    /* struct pt_regs: x0 to x30, sp, pc, pstate; sp was stored before. */
+    uint64_t sp_and_pc[2];
+    const void *at = csp_guest_ram_at(&machine.ram, physical(info, address) - 8, sizeof sp_and_pc);
     if (!at)
         return;
-    memcpy(&return_address, at, sizeof return_address);
-    csp_processor_entered(processor, return_address);
+    memcpy(sp_and_pc, at, sizeof sp_and_pc);
+    csp_processor_entered(processor, sp_and_pc[1], sp_and_pc[0]);
 }
 
 static void on_store(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *user)
@@ -93,6 +102,8 @@ static void translate_user(struct qemu_plugin_tb *tb, size_t count)
         code->instructions[i] = word_of(qemu_plugin_tb_get_insn(tb, i));
     code->flow = csp_flow_of(code->instructions[count - 1]);
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_user_block, 0, code);
+    if (code->instructions[0] == mark)
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, on_mark, 0, NULL);
 }
 
 /* STR of a W register, with an offset in the instruction or a register. */

@@ -9,8 +9,8 @@
  *                                  that ran; TYPE ff: a filter stopped the trace before RETURN
  *   calls RETURN...                return addresses of the calls in progress in the thread that ran
  *                                  last, innermost first; where a signal interrupted, as !PC
- *   total CPU INSTRUCTIONS         at EL0, from start to power-off
- *   done
+ *   mark NUMBER                    a program ran `hint #93` at the start of a block: NUMBER was in
+ * x0 total CPU INSTRUCTIONS         at EL0, from start to power-off done
  *
  * Addresses and IDs are hexadecimal, the rest decimal. */
 #ifndef CSP_EMULATE_MACHINE_MACHINE_TRUTH_H

@@ -25,8 +25,8 @@ static struct csp_machine_stack *stack_of(struct csp_processor *processor)
     return &threads->stacks.data[*number - 1];
 }
 
-/* The last block ran to its end and went on at `next`. */
-static void finish_block(struct csp_processor *processor, uint64_t next)
+/* The last block ran to its end and went on at `next`, with the stack pointer at `sp`. */
+static void finish_block(struct csp_processor *processor, uint64_t next, uint64_t sp)
 {
     const struct csp_machine_code *code = processor->last;
     uint64_t end = end_of(processor);
@@ -41,11 +41,18 @@ static void finish_block(struct csp_processor *processor, uint64_t next)
     if (taken && processor->window.in_run)
         csp_machine_window_branch(&processor->window, end - 4, next, kind);
     if (csp_flow_is_call(kind))
-        csp_machine_stack_call(stack_of(processor), end,
-                               csp_qemu_register(processor->index, CSP_QEMU_SP));
+        csp_machine_stack_call(stack_of(processor), end, sp);
     else if (csp_flow_is_indirect(kind))
-        csp_machine_stack_jump(stack_of(processor), next,
-                               csp_qemu_register(processor->index, CSP_QEMU_SP));
+        csp_machine_stack_jump(stack_of(processor), next, sp);
+}
+
+/* At EL0, as far as the truth needs it. */
+static uint64_t stack_pointer(const struct csp_processor *processor)
+{
+    enum csp_flow_kind kind = processor->last->flow.kind;
+    return processor->with_truth && (csp_flow_is_call(kind) || csp_flow_is_indirect(kind))
+               ? csp_qemu_register(processor->index, CSP_QEMU_SP)
+               : 0;
 }
 
 /* Where the block that now begins is; QEMU's register is asked only when the flow cannot tell. */
@@ -128,7 +135,7 @@ void csp_processor_user(struct csp_processor *processor, const struct csp_machin
     if (!processor->at_user && processor->with_truth)
         follow_return(processor, pc, registers_blank(processor));
     else if (processor->at_user && processor->last)
-        finish_block(processor, pc);
+        finish_block(processor, pc, stack_pointer(processor));
     processor->at_user = true;
     processor->last = code;
     processor->last_pc = pc;
@@ -166,7 +173,7 @@ static enum csp_exception_type synchronous_type(uint32_t instruction)
 /* Accounts for the last block, of which an exception may have cut off the end, and says which
  * exception it was. */
 static enum csp_exception_type interrupt_block(struct csp_processor *processor,
-                                               uint64_t return_address)
+                                               uint64_t return_address, uint64_t sp)
 {
     const struct csp_machine_code *code = processor->last;
     bool synchronous = processor->vector == VECTOR_SYNCHRONOUS;
@@ -178,14 +185,14 @@ static enum csp_exception_type interrupt_block(struct csp_processor *processor,
         processor->window.run_instructions += done;
         return synchronous_type(code->instructions[done]);
     }
-    finish_block(processor, return_address);
+    finish_block(processor, return_address, sp);
     if (!synchronous)
         return CSP_EXCEPTION_IRQ;
     return code->flow.kind == CSP_FLOW_SYSTEM_CALL ? CSP_EXCEPTION_CALL
                                                    : CSP_EXCEPTION_INSTRUCTION_FAULT;
 }
 
-void csp_processor_entered(struct csp_processor *processor, uint64_t return_address)
+void csp_processor_entered(struct csp_processor *processor, uint64_t return_address, uint64_t sp)
 {
     if (!processor->entering)
         return;
@@ -193,7 +200,7 @@ void csp_processor_entered(struct csp_processor *processor, uint64_t return_addr
     if (processor->never_ran && processor->with_truth)
         follow_return(processor, return_address, processor->entry_blank);
     processor->entry_pc = return_address;
-    enum csp_exception_type type = interrupt_block(processor, return_address);
+    enum csp_exception_type type = interrupt_block(processor, return_address, sp);
     processor->last = NULL;
     struct csp_etm4_unit *etm = processor->etm;
     processor->entered_by_sigreturn =

@@ -43,8 +43,8 @@ struct csp_processor {
 void csp_processor_user(struct csp_processor *processor, const struct csp_machine_code *code);
 /* The processor is at the vector at `pc`, for an exception from EL0; nothing of it has run. */
 void csp_processor_vector(struct csp_processor *processor, uint64_t pc);
-/* The kernel stored the program counter of EL0. */
-void csp_processor_entered(struct csp_processor *processor, uint64_t return_address);
+/* The kernel stored the program counter and the stack pointer of EL0. */
+void csp_processor_entered(struct csp_processor *processor, uint64_t return_address, uint64_t sp);
 void csp_processor_context(struct csp_processor *processor, uint32_t context_id);
 /* The trace unit was enabled or disabled by a store; appends a closed window to `out`. */
 void csp_processor_enabled(struct csp_processor *processor, uint64_t now);

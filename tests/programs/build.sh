@@ -13,7 +13,11 @@ fi
 [ $# -gt 0 ] || set -- deep_recursion threads signals
 mkdir -p "$out"
 for program; do
+    case $program in
+    bare | mark) libraries=(-static -nostdlib -ffreestanding) ;;
+    *) libraries=(-pthread) ;;
+    esac
     "$clang" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O2 -g -fno-omit-frame-pointer \
-        -mno-omit-leaf-frame-pointer -Wl,--build-id=sha1 -pthread \
+        -mno-omit-leaf-frame-pointer -Wl,--build-id=sha1 "${libraries[@]}" \
         "$here/$program.c" -o "$out/$program"
 done

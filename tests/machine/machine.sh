@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# A real Linux records with its own perf and drivers; csprof and two perfs must find what really ran.
+# $CSPROF, $CSPROF_BUILD and $CSPROF_SOURCE are set by ctest. KEEP=DIR keeps everything there.
+set -euo pipefail
+machine=$CSPROF_SOURCE/emulate/machine
+tests=$CSPROF_SOURCE/tests
+plugin=$CSPROF_BUILD/csprof-machine.so
+cache=${CSPROF_MACHINE:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/machine}
+[ -e "$plugin" ] || {
+    echo "skipped: built without the emulator (CSPROF_EMULATE)"
+    exit 77
+}
+skip_on() { # TEXT COMMAND...: when the command says that something cannot be had
+    local text=$1 status=0
+    shift
+    "$@" || status=$?
+    case $status in
+    0) ;;
+    4 | 75 | 77)
+        echo "skipped: $text (see above)"
+        exit 77
+        ;;
+    *) exit 1 ;;
+    esac
+}
+
+if [ -n "${KEEP:-}" ]; then
+    work=$KEEP
+    mkdir -p "$work"
+else
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
+cd "$work"
+skip_on "no cross compiler for the programs" "$tests/programs/build.sh" . bare mark signals
+skip_on "the guest's packages or tools cannot be had" "$machine/build-image"
+cp "$tests/machine/guest.sh" .
+started=$SECONDS
+"$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- true ||
+    { echo "FAILED: boot and halt"; exit 1; }
+echo "boot and halt: $((SECONDS - started)) s"
+"$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors ||
+    { echo "FAILED: the guest's commands"; cat output errors perf.log; exit 1; }
+
+failed=0
+expect() { # TEXT COMMAND...
+    local text=$1
+    shift
+    if printed=$("$@" 2>&1); then
+        echo "ok: $text: $(tail -n 1 <<<"$printed")"
+    else
+        echo "FAILED: $text:"
+        echo "$printed"
+        failed=1
+    fi
+}
+
+# What the guest ran, by the paths of its mappings.
+symfs=$work/symfs
+mkdir -p "$symfs/work"
+cp -r "$cache/image/root/." "$symfs"
+cp bare signals mark "$symfs/work"
+below=0x1000000 # where the static program is
+
+decode() { # KIND NAME MARK [BELOW]
+    local format=script
+    [ "$1" != samples ] || format=samples
+    "$CSPROF" decode -i "$2.data" --symfs "$symfs" --format $format -q |
+        python3 "$tests/machine/compare.py" "$1" truth "$3" "${@:4}"
+}
+perf_branches() { # PERF RECORDING MARK
+    "$1" script -i "$2" --symfs "$symfs" --itrace=b -F ip,addr,flags 2>/dev/null |
+        python3 "$tests/machine/compare.py" branches truth "$3" $below
+}
+older_perf() { # NAME MARK
+    "$CSPROF_BUILD/tests/perfdata_copy" "$1.data" "$1.copy" >/dev/null &&
+        python3 "$tests/machine/as_version_1.py" "$1.copy" "$1.version1" &&
+        perf_branches perf "$1.version1" "$2"
+}
+quiet_kernel() { ! grep -E 'WARNING:|BUG:|timeout while' dmesg && echo "no warning"; }
+quiet_machine() { ! grep '^machine:' errors && echo "no complaint"; }
+duty() { # NAME MARK WANTED
+    local is
+    is=$(python3 "$tests/machine/compare.py" duty truth "$2" 7)
+    echo "$1: $is of the instructions"
+    awk -v is="$is" -v wanted="$3" 'BEGIN { exit !(is > wanted * 0.9 && is < wanted * 1.1) }'
+}
+
+expect "the kernel's log" quiet_kernel
+expect "the devices" quiet_machine
+expect "csprof, one thread" decode runs single 1
+expect "csprof, threads on two CPUs" decode runs threads 2
+expect "csprof, system-wide" decode runs system 3 $below
+expect "csprof, strobing one window in 3" decode runs strobe2 8
+expect "csprof, strobing one window in 17" decode runs strobe16 9
+expect "the duty of autofdo,preset=1" duty strobe2 8 0.33333
+expect "the duty of autofdo,preset=4" duty strobe16 9 0.05882
+expect "csprof, pauses of one thread" decode samples pause 4
+if newer=$("$machine/host-perf" --version); then
+    echo "newer perf: $newer"
+    expect "perf of the guest, one thread" perf_branches "$machine/host-perf" single.data 1
+    expect "perf of the guest, threads" perf_branches "$machine/host-perf" threads.data 2
+    expect "perf of the guest, system-wide" perf_branches "$machine/host-perf" system.data 3
+else
+    echo "skipped: comparison with the guest's perf: its packages cannot be had"
+fi
+if command -v perf >/dev/null; then
+    expect "perf of this machine, one thread" older_perf single 1
+    expect "perf of this machine, threads" older_perf threads 2
+else
+    echo "skipped: comparison with this machine's perf: it is not installed"
+fi
+exit $failed
