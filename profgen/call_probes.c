@@ -203,24 +203,35 @@ static uint8_t *touched_functions(const struct csp_program *program,
     return touched;
 }
 
+static int explain_none(const struct csp_program *program, bool required, struct csp_diag *diag)
+{
+    static const char message[] =
+        "%s: none of %" PRIu64
+        " calls has a probe in its %s, and without them there are no contexts "
+        "and no call targets: compile with -gmlt -fdebug-info-for-profiling beside "
+        "-fpseudo-probe-for-profiling";
+    const char *where =
+        program->has_lines ? "line-table discriminator" : "line table, which is missing";
+    if (required)
+        return csp_fail(diag, CSP_ERR_INPUT, message, program->path, program->calls_without_probe,
+                        where);
+    csp_warn(diag, message, program->path, program->calls_without_probe, where);
+    return 0;
+}
+
 int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
-                            bool hide_tail_calls, struct csp_diag *diag)
+                            unsigned flags, struct csp_diag *diag)
 {
     if (program->probes.has_call_probes)
         return 0;
     uint8_t *touched = touched_functions(program, counters);
     for (size_t i = 0; i < program->functions.ranges.len; i++)
         if (touched[program->functions.ranges.data[i].function])
-            rebuild_range(program, &program->functions.ranges.data[i], hide_tail_calls);
+            rebuild_range(program, &program->functions.ranges.data[i],
+                          flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE);
     free(touched);
     csp_probes_seal(&program->probes);
     if (program->call_probes_rebuilt || !program->calls_without_probe)
         return 0;
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "%s: none of %" PRIu64
-                    " calls has a probe in its %s, and without them there are "
-                    "no contexts: compile with -gmlt -fdebug-info-for-profiling beside "
-                    "-fpseudo-probe-for-profiling",
-                    program->path, program->calls_without_probe,
-                    program->has_lines ? "line-table discriminator" : "(missing) line table");
+    return explain_none(program, flags & CSP_CALL_PROBES_REQUIRED, diag);
 }

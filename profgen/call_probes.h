@@ -21,12 +21,17 @@ struct csp_probe_discriminator {
  * then. */
 bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminator *decoded);
 
+enum csp_call_probe_flags {
+    /* The probe of a tail call goes where LLVM's pass puts it, before the instructions that drop
+     * the frame, where llvm-profgen does not find it. Without this it is at the jump. */
+    CSP_TAIL_CALLS_BEFORE_EPILOGUE = 1 << 0,
+    /* It is an error, not a warning, when there are calls but none has a probe. */
+    CSP_CALL_PROBES_REQUIRED = 1 << 1,
+};
+
 /* Adds a probe for each call in the functions that `counters` touch. Does nothing for a binary that
- * has call probes. The probe of a tail call is at the jump; `before_epilogue` puts it where LLVM's
- * pass does, before the instructions that drop the frame, so that llvm-profgen does not find it.
- * Errors: CSP_ERR_INPUT when no call of them has a probe in its discriminator; the
- * message names the compiler's options. */
+ * has call probes. Errors: CSP_ERR_INPUT, see above; the message names the compiler's options. */
 int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
-                            bool before_epilogue, struct csp_diag *diag);
+                            unsigned flags, struct csp_diag *diag);
 
 #endif

@@ -96,7 +96,9 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
 {
     struct csp_profgen_options *options = &gen->options;
     struct csp_context_tree tree = {0};
-    int error = csp_call_probes_rebuild(&gen->program, counters, options->compat, diag);
+    unsigned call_probes = (options->compat ? CSP_TAIL_CALLS_BEFORE_EPILOGUE : 0) |
+                           (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
+    int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);
     if (error)
         return error;
     options->profile.context_sensitive = !gen->flat;
@@ -123,6 +125,22 @@ static int generate(struct csp_profgen *gen, struct csp_counters *counters, stru
                                   &gen->stats.profile, diag);
     csp_context_free(&tree);
     return error;
+}
+
+/* Branches that begin where the binary has no branch instruction tell of another build. */
+static int check_branches(const struct csp_profgen *gen, struct csp_diag *diag)
+{
+    const struct csp_sample_set_stats *stats = &gen->set.stats;
+    if (gen->options.compat || stats->impossible_branches <= stats->branches / 100)
+        return 0;
+    static const char message[] =
+        "%" PRIu64 " of %" PRIu64 " branches begin where %s has no branch instruction: is it the "
+        "build that ran?";
+    if (stats->impossible_branches > stats->branches / 5)
+        return csp_fail(diag, CSP_ERR_INPUT, message, stats->impossible_branches, stats->branches,
+                        gen->program.path);
+    csp_warn(diag, message, stats->impossible_branches, stats->branches, gen->program.path);
+    return 0;
 }
 
 /* The lowest address of the executable, or of all, segments, rounded down to a page. */
@@ -154,6 +172,8 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     stats->distinct_samples = gen->set.counts.len;
     if (!gen->set.counts.len)
         return explain_no_samples(gen, diag);
+    if (check_branches(gen, diag))
+        return -CSP_ERR_INPUT;
     struct csp_counters counters = {0};
     if (gen->flat)
         csp_unwind_flat(&gen->program, &gen->set, &how, &counters, &stats->unwind);
@@ -186,6 +206,8 @@ static void json_samples(const struct csp_sample_set_stats *stats, struct csp_js
         csp_json_number(json, csp_reject_names[i], stats->rejected[i]);
     csp_json_end(json);
     csp_json_number(json, "truncated_callchains", stats->truncated_callchains);
+    csp_json_number(json, "internal_branches", stats->branches);
+    csp_json_number(json, "impossible_branches", stats->impossible_branches);
     csp_json_number(json, "external_branches", stats->external_branches);
 }
 

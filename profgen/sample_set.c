@@ -57,11 +57,17 @@ static void add_branches(struct csp_sample_set *set, const struct csp_program *p
     uint64_t *at = flat->addresses + flat->frame_len;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         uint64_t from = sample->branches[i].from, to = sample->branches[i].to;
-        bool from_here = csp_code_is_instruction(&program->code, from);
+        uint8_t flags = csp_code_flags(&program->code, from);
+        bool from_here = flags & CSP_CODE_START;
         bool to_here = csp_code_is_instruction(&program->code, to);
         if (!from_here && !to_here) {
             set->stats.external_branches += sample->count;
             continue;
+        }
+        if (from_here && to_here) {
+            set->stats.branches += sample->count;
+            if (!(flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH)))
+                set->stats.impossible_branches += sample->count;
         }
         *at++ = from_here ? from : CSP_EXTERNAL;
         *at++ = to_here ? to : CSP_EXTERNAL;

@@ -28,6 +28,8 @@ struct csp_sample_set_stats {
     uint64_t samples, used;
     uint64_t rejected[CSP_REJECT_COUNT];
     uint64_t truncated_callchains; /* used, but cut at a return address that no call precedes */
+    uint64_t branches;             /* of all samples, both ends in the binary … */
+    uint64_t impossible_branches;  /* … but no branch instruction where they begin */
     uint64_t external_branches;    /* dropped: neither end is in the binary */
 };
 

@@ -1,0 +1,114 @@
+#!/bin/bash
+# `csprof gen` with what it cannot use: the documented exit code, one message that says what is wrong
+# and what to do, and no output file.
+set -u
+csprof=${CSPROF:?}
+for tool in clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22; do
+    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export HOME=$work
+cd "$work" || exit 1
+failed=0
+
+expect() { # EXIT PATTERN ARGUMENT...
+    local exit=$1 pattern=$2
+    shift 2
+    rm -f output
+    "$csprof" gen -o output "$@" >printed 2>messages
+    local got=$?
+    [ $got = "$exit" ] || { echo "FAILED: gen $*: exit $got, not $exit"; failed=1; }
+    grep -q -- "$pattern" messages || { echo "FAILED: gen $*: no '$pattern' in:"; failed=1; cat messages; }
+    [ "$(grep -vc ': warning: ' messages)" = 1 ] || { echo "FAILED: gen $*: not one message:"; failed=1; cat messages; }
+    [ ! -e output ] || { echo "FAILED: gen $*: left an output"; failed=1; }
+    [ ! -s printed ] || { echo "FAILED: gen $*: printed something"; failed=1; }
+}
+
+cat >program.c <<'END'
+static __attribute__((noinline)) int callee(int n) { n *= FACTOR; __asm__ volatile("" ::"r"(n)); return n; }
+static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
+void _start(void) { for (volatile int i = 0; i < 300000; i++) callee(i); exit_now(); }
+END
+build() { # NAME FLAG...
+    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -fno-omit-frame-pointer \
+        -Wl,--build-id -DFACTOR=${FACTOR:-3} -o "$@" program.c || { echo "FAILED: cannot build $1"; exit 1; }
+}
+probes=(-gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling)
+build good "${probes[@]}"
+build without-probes -gmlt
+build without-lines -fpseudo-probe-for-profiling
+llvm-strip-22 -o stripped good
+clang-22 --target=aarch64-linux-gnu -c -DFACTOR=3 "${probes[@]}" -o object.o program.c
+: >empty
+echo 'neither samples nor a program' >text
+head -c 3000 good >cut
+mkdir folder
+
+# A sample in _start of `good` that its history says came from a call.
+script_of() { # BINARY: a text with one sample
+    local start call
+    start=$(llvm-nm-22 "$1" | sed -n 's/^0*\([0-9a-f]*\) . _start$/\1/p')
+    call=$(llvm-objdump-22 -d --no-show-raw-insn --disassemble-symbols=_start "$1" |
+        sed -n 's/^ *\([0-9a-f]*\):.*\tbl\t.*/\1/p' | head -n 1)
+    printf '\n\t%s\n 0x%s/0x%s/P/-/-/0  0x%s/0x%s/P/-/-/0\n' \
+        "$start" "$call" "$start" "$call" "$start"
+}
+script_of good >script
+script_of without-lines >script-without-lines
+printf '\n\t400000\n 0x400004/0x400000/P/-/-/0\n' >elsewhere
+printf '\n\t400000\n\n\t400000\n' >no-branches
+
+expect 2 "unexpected argument '--bogus'" --bogus
+expect 2 'needs a value' -i
+expect 2 "one of text extbinary binary" --format pretty
+expect 2 "one of auto cs flat" --mode round
+expect 2 'takes llvm-profgen-22' --compat gcc
+expect 2 'cannot be .many.' --max-search-depth many
+expect 2 'name it with -b' --perfscript script
+expect 2 'do not go together' --perfscript script -i data -b good
+expect 2 'text and extbinary only' --perfscript script -b good --format binary
+
+expect 3 'nowhere: No such file' --perfscript nowhere -b good
+expect 3 'nowhere: No such file' --perfscript script -b nowhere
+expect 3 'folder: is a directory' --perfscript script -b folder
+expect 3 'is no ELF file' --perfscript script -b text
+expect 3 'is no ELF file' --perfscript script -b empty
+expect 3 'cut' --perfscript script -b cut
+expect 3 'neither an executable nor a shared object' --perfscript script -b object.o
+expect 3 'without-probes has no pseudo-probes: .*-fpseudo-probe-for-profiling' \
+    --perfscript script -b without-probes
+expect 3 'is stripped' --perfscript script -b stripped
+expect 3 '-gmlt -fdebug-info-for-profiling' --perfscript script-without-lines -b without-lines
+expect 3 'no sample with branches' --perfscript text -b good
+expect 3 'no sample with branches' --perfscript empty -b good
+expect 3 'no sample with branches' --perfscript no-branches -b good
+expect 3 'outside the binary' --perfscript elsewhere -b good
+expect 3 'csprof.data: No such file'
+expect 3 'not a perf.data file' -i text
+
+# An error in JSON is an object with one member, and the only thing printed.
+"$csprof" gen --json --perfscript script -b stripped -o output >printed 2>/dev/null
+[ $? = 3 ] && grep -q '"error": ".*stripped' printed ||
+    { echo "FAILED: no JSON error: $(cat printed)"; failed=1; }
+
+# What is right works; without contexts the debug information may be missing.
+"$csprof" gen -q --perfscript script -b good -o output --format text 2>messages && [ -s output ] ||
+    { echo "FAILED: the good program: $(cat messages)"; failed=1; }
+"$csprof" gen -q --perfscript script-without-lines -b without-lines --mode flat -o output 2>messages ||
+    { echo "FAILED: flat without lines: $(cat messages)"; failed=1; }
+
+# A recording and another build of its program.
+if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" ]; then
+    "$csprof" collect -q --emulate -o data -- ./good >/dev/null 2>&1
+    mkdir other && FACTOR=5 build other/good "${probes[@]}"
+    expect 3 'its build-id is .* in data it is' -i data -b other/good
+    expect 3 'has no samples of without-lines' -i data -b without-lines
+    "$csprof" decode -q -i data --format script -o script-of-data
+    sed -i '/^PERF_RECORD/d' script-of-data
+    build shifted "${probes[@]}" -fno-omit-frame-pointer -O0
+    expect 3 'is it the build that ran' --perfscript script-of-data -b shifted
+    rm good
+    expect 3 'good.* is not found here: .*--symfs' -i data
+fi
+exit $failed

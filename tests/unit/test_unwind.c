@@ -1,0 +1,237 @@
+/* Samples beside the ranges and contexts that unwinding them gives.
+ *
+ * The program: `outer` at 0x1000 calls `inner` (at 0x1100) from 0x1010 and again from 0x1020; both
+ * are straight code of 4-byte instructions that ends in a return.
+ */
+#include "unit.h"
+
+#include "profgen/disjoint.h"
+#include "profgen/recursion.h"
+#include "profgen/unwind.h"
+
+#include <string.h>
+
+enum {
+    OUTER = 0x1000,
+    FIRST_CALL = 0x1010,
+    SECOND_CALL = 0x1020,
+    OUTER_RETURN = 0x1030,
+    INNER = 0x1100,
+    INNER_RETURN = 0x1110,
+};
+
+struct fixture {
+    struct csp_program program;
+    struct csp_sample_set set;
+    struct csp_counters counters;
+    struct csp_unwind_stats stats;
+    struct csp_unwind_options options;
+};
+
+static void add_code(struct csp_program *program, uint64_t start, uint64_t last)
+{
+    static const uint8_t bytes[0x200];
+    csp_code_add_section(&program->code, start, last + 4, bytes, 2);
+    csp_vec_push(&program->functions.ranges,
+                 (struct csp_function_range){
+                     .start = start, .end = last + 4, .function = start == INNER, .entry = true});
+}
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){.options = {.compress_recursion = -1, .max_context_depth = -1},
+                         .set = {.contexts = true}};
+    add_code(&f.program, OUTER, OUTER_RETURN);
+    add_code(&f.program, INNER, INNER_RETURN);
+    csp_code_seal(&f.program.code);
+    for (uint64_t at = OUTER; at <= OUTER_RETURN; at += 4)
+        csp_code_mark(&f.program.code, at, CSP_CODE_START);
+    for (uint64_t at = INNER; at <= INNER_RETURN; at += 4)
+        csp_code_mark(&f.program.code, at, CSP_CODE_START);
+    csp_code_mark(&f.program.code, FIRST_CALL, CSP_CODE_CALL);
+    csp_code_mark(&f.program.code, SECOND_CALL, CSP_CODE_CALL);
+    csp_code_mark(&f.program.code, OUTER_RETURN, CSP_CODE_RETURN);
+    csp_code_mark(&f.program.code, INNER_RETURN, CSP_CODE_RETURN);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    csp_sample_set_free(&f->set);
+    csp_counters_free(&f->counters);
+    csp_functions_free(&f->program.functions);
+    csp_code_free(&f->program.code);
+    return 0;
+}
+
+/* Branches newest first, as pairs that end with a zero. */
+static void add_sample(struct fixture *f, const uint64_t *callchain, uint32_t callchain_len,
+                       const uint64_t *branches, uint64_t start, uint64_t end)
+{
+    struct csp_branch list[16];
+    uint32_t count = 0;
+    for (; branches[2 * count]; count++)
+        list[count] = (struct csp_branch){branches[2 * count], branches[2 * count + 1], 0};
+    const struct csp_sample sample = {.count = 1,
+                                      .callchain = callchain,
+                                      .callchain_len = callchain_len,
+                                      .branches = list,
+                                      .branch_len = count,
+                                      .start = start,
+                                      .end = end,
+                                      .verdict = CSP_VERDICT_EXACT};
+    csp_sample_set_add(&f->set, &f->program, &sample);
+}
+
+static void unwind(struct fixture *f)
+{
+    f->options.compat = f->set.compat;
+    csp_unwind(&f->program, &f->set, &f->options, &f->counters, &f->stats);
+}
+
+/* How often [from, to] ran in the context of one call (0: of none). */
+static uint64_t ran(const struct fixture *f, uint64_t call, uint64_t from, uint64_t to)
+{
+    uint32_t context = csp_intern_find(&f->counters.contexts, call ? (void *)&call : (void *)"",
+                                       call ? sizeof call : 0);
+    struct csp_counter_key key = {.from = from, .to = to, .context = context};
+    uint32_t id = csp_intern_find(&f->counters.ranges.keys, &key, sizeof key);
+    return id == CSP_INTERN_NONE ? 0 : f->counters.ranges.counts.data[id];
+}
+
+static const uint64_t in_inner[] = {INNER + 8, SECOND_CALL + 4};
+/* outer calls inner, which returns, and calls it again */
+static const uint64_t two_calls[] = {SECOND_CALL, INNER, INNER_RETURN, FIRST_CALL + 4, FIRST_CALL,
+                                     INNER,       0};
+
+static void ranges_have_the_context_they_ran_in(void **state)
+{
+    struct fixture *f = *state;
+    add_sample(f, in_inner, 2, two_calls, 0, 0);
+    unwind(f);
+    assert_int_equal(ran(f, FIRST_CALL, INNER, INNER_RETURN), 1);
+    assert_int_equal(ran(f, 0, FIRST_CALL + 4, SECOND_CALL), 1);
+    assert_int_equal(f->stats.ranges_counted, 2);
+    assert_int_equal(f->stats.partial_ranges, 0);
+}
+
+static void both_ends_of_a_window_count(void **state)
+{
+    struct fixture *f = *state;
+    add_sample(f, in_inner, 2, two_calls, OUTER + 4, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
+    assert_int_equal(ran(f, 0, OUTER + 4, FIRST_CALL), 1);
+    assert_int_equal(f->stats.partial_ranges, 2);
+}
+
+static void llvm_profgen_drops_both_ends(void **state)
+{
+    struct fixture *f = *state;
+    f->set.compat = true;
+    add_sample(f, in_inner, 2, two_calls, OUTER + 4, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 0);
+    assert_int_equal(f->stats.partial_ranges, 0);
+}
+
+static void a_window_without_branches_is_a_range(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t none[] = {0};
+    add_sample(f, in_inner, 2, none, INNER, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
+}
+
+static void equal_samples_are_kept_once(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t later[] = {INNER + 12, SECOND_CALL + 4};
+    add_sample(f, in_inner, 2, two_calls, 0, 0);
+    add_sample(f, later, 2, two_calls, 0, 0);
+    unwind(f);
+    assert_int_equal(f->set.counts.len, 1);
+    assert_int_equal(ran(f, FIRST_CALL, INNER, INNER_RETURN), 2);
+}
+
+static void a_leaf_in_another_function_than_the_history_is_rejected(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t in_outer[] = {OUTER};
+    add_sample(f, in_outer, 1, two_calls, 0, 0);
+    assert_int_equal(f->set.stats.rejected[CSP_REJECT_LEAF_MISMATCH], 1);
+    f->set.compat = true; /* and llvm-profgen takes it */
+    add_sample(f, in_outer, 1, (const uint64_t[]){SECOND_CALL, INNER, 0}, 0, 0);
+    assert_int_equal(f->set.stats.used + f->set.stats.rejected[CSP_REJECT_EDGE], 1);
+}
+
+static void the_history_restores_a_caller_that_the_callchain_lost(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t leaf_only[] = {INNER + 8};
+    add_sample(f, leaf_only, 1, two_calls, 0, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
+    assert_int_equal(f->stats.restored_frames, 1);
+}
+
+static void a_range_over_a_return_ends_what_is_known_of_callers(void **state)
+{
+    struct fixture *f = *state;
+    /* from inner's start beyond its return */
+    const uint64_t bad[] = {SECOND_CALL, INNER, OUTER_RETURN, FIRST_CALL + 4, FIRST_CALL, OUTER, 0};
+    add_sample(f, in_inner, 2, bad, 0, 0);
+    unwind(f);
+    assert_int_equal(f->stats.ranges_impossible, 1);
+    assert_int_equal(f->stats.ranges, f->stats.ranges_counted + 1);
+}
+
+static void recursion_keeps_one_of_adjacent_repetitions(void **state)
+{
+    (void)state;
+    uint64_t one[] = {1, 1, 1, 2};
+    assert_int_equal(csp_recursion_compress(one, 4, -1), 2);
+    assert_int_equal(one[1], 2);
+    uint64_t two[] = {1, 2, 1, 2, 3, 1, 2};
+    assert_int_equal(csp_recursion_compress(two, 7, -1), 5);
+    uint64_t limited[] = {1, 2, 1, 2};
+    assert_int_equal(csp_recursion_compress(limited, 4, 1), 4);
+    uint64_t off[] = {1, 1};
+    assert_int_equal(csp_recursion_compress(off, 2, 0), 2);
+}
+
+static void overlapping_ranges_are_cut_where_counts_change(void **state)
+{
+    (void)state;
+    const struct csp_counter ranges[] = {
+        {10, 20, 100, 0}, {10, 30, 200, 0}, {40, 50, 5, 0}, {0, 60, 0, 0}};
+    const struct csp_span expected[] = {{0, 9, 0},   {10, 20, 300}, {21, 30, 200},
+                                        {31, 39, 0}, {40, 50, 5},   {51, 60, 0}};
+    struct csp_spans spans = {0};
+    csp_disjoint(ranges, 4, &spans);
+    assert_int_equal(spans.spans.len, 6);
+    assert_memory_equal(spans.spans.data, expected, sizeof expected);
+    csp_vec_free(&spans.spans);
+}
+
+int main(void)
+{
+#define WITH_PROGRAM(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_PROGRAM(ranges_have_the_context_they_ran_in),
+        WITH_PROGRAM(both_ends_of_a_window_count),
+        WITH_PROGRAM(llvm_profgen_drops_both_ends),
+        WITH_PROGRAM(a_window_without_branches_is_a_range),
+        WITH_PROGRAM(equal_samples_are_kept_once),
+        WITH_PROGRAM(a_leaf_in_another_function_than_the_history_is_rejected),
+        WITH_PROGRAM(the_history_restores_a_caller_that_the_callchain_lost),
+        WITH_PROGRAM(a_range_over_a_return_ends_what_is_known_of_callers),
+        cmocka_unit_test(recursion_keeps_one_of_adjacent_repetitions),
+        cmocka_unit_test(overlapping_ranges_are_cut_where_counts_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
