@@ -4,7 +4,8 @@
  * the trace tells (decode/code/aarch64.h). Blocks are made when execution first reaches them and
  * numbered in that order, so that code which runs together lies together: 16 bytes a block, and a
  * 4-byte slot for each instruction of the code that tells which block begins there. Both arrays are
- * reserved as address space and take memory only where they are touched.
+ * reserved as address space and take memory where they are touched, in large pieces, because under
+ * virtualisation a page fault costs as much as decoding a thousand ranges.
  *
  * A table depends on the code alone, never on where it is mapped or on what was traced, so one
  * table serves every process, every trace and every thread. Readers take no lock: a block is
@@ -70,8 +71,11 @@ struct csp_block_table {
     uint32_t *slots; /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
     struct csp_block *blocks;
     uint32_t used, capacity; /* of blocks */
+    uint32_t populated;      /* blocks whose memory is there already */
     uint8_t isa;             /* enum csp_isa */
     bool waits;              /* WFI and WFE are waypoints */
+    void *slots_memory;      /* what the slots are a part of */
+    size_t slots_size;
 };
 
 #define CSP_SLOT_RUNS_OUT (UINT32_C(1) << 31)
