@@ -155,6 +155,8 @@ static bool apply_exception(struct csp_resolver *resolver, const struct csp_held
 {
     struct csp_walker *walker = &resolver->walker;
     struct csp_held context, address;
+    if (held->flag)
+        walker->pop_pending = false; /* the target comes with the exception */
     if (!csp_walker_pop(walker) || !take_address(resolver, &context, &address))
         return false;
     apply_context(resolver, &context);

@@ -317,6 +317,8 @@ void csp_walker_branch_at(struct csp_walker *walker, uint64_t address)
     struct csp_aarch64 branch;
     if (walker->needs_context)
         return;
+    if (csp_walker_pop(walker))
+        start = current(walker);
     if (!instruction_at(walker, address, &branch)) {
         csp_element_batch_add(walker->out, CSP_ELEMENT_NO_CODE, walker->source)->a = address;
         walker->needs_address = true;

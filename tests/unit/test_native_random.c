@@ -1,0 +1,154 @@
+/* The native engine against random traces that know what they mean; the number of traces, and the
+ * seed of the first, can be given as arguments. */
+#include "unit.h"
+
+#include "trace_generator.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned trace_count = 300;
+static uint64_t first_seed = 1;
+
+struct elements {
+    CSP_VEC(struct csp_element) list;
+};
+
+static int keep(void *user, const struct csp_element *elements, size_t count)
+{
+    struct elements *kept = user;
+    for (size_t i = 0; i < count; i++)
+        csp_vec_push(&kept->list, elements[i]);
+    return 0;
+}
+
+static bool same(const struct csp_element *truth, const struct csp_element *got)
+{
+    bool place_matters = got->type != CSP_ELEMENT_TRACE_ON;
+    return truth->type == got->type && truth->kind == got->kind && truth->taken == got->taken &&
+           truth->last_size == got->last_size && truth->el == got->el &&
+           truth->secure == got->secure && truth->has_address == got->has_address &&
+           truth->instructions == got->instructions && truth->number == got->number &&
+           (!place_matters || (truth->a == got->a && truth->b == got->b));
+}
+
+static void show(const char *who, const struct csp_element *e)
+{
+    print_message("%s: type %u a=%" PRIx64 " b=%" PRIx64 " n=%u kind=%u taken=%u number=%u el=%u\n",
+                  who, e->type, e->a, e->b, e->instructions, e->kind, e->taken, e->number, e->el);
+}
+
+static void check(const struct csp_generated_trace *trace, const struct elements *got,
+                  uint64_t seed)
+{
+    size_t count = trace->truth.len < got->list.len ? trace->truth.len : got->list.len;
+    for (size_t i = 0; i < count; i++) {
+        if (same(&trace->truth.data[i], &got->list.data[i]))
+            continue;
+        for (size_t k = i > 4 ? i - 4 : 0; k < i; k++)
+            show("both", &trace->truth.data[k]);
+        show("truth", &trace->truth.data[i]);
+        show("decoded", &got->list.data[i]);
+        fail_msg("seed %" PRIu64 ", %s, depth %u, configr 0x%x: element %zu differs", seed,
+                 trace->config.protocol == CSP_PROTOCOL_ETE ? "ETE" : "ETMv4", trace->config.idr8,
+                 trace->config.configr, i);
+    }
+    for (size_t i = count; i < trace->truth.len; i++)
+        show("missing", &trace->truth.data[i]);
+    for (size_t i = count; i < got->list.len; i++)
+        show("too many", &got->list.data[i]);
+    if (trace->truth.len != got->list.len)
+        fail_msg("seed %" PRIu64 ": %zu elements instead of %zu", seed, got->list.len,
+                 trace->truth.len);
+}
+
+/* In pieces of random sizes, so that packets and frames are cut anywhere. */
+static void feed_in_pieces(struct csp_engine *engine, const char *data, size_t size, uint64_t seed)
+{
+    while (size) {
+        seed = seed * UINT64_C(6364136223846793005) + 1;
+        size_t piece = 1 + (seed >> 40) % (seed >> 33 & 1 ? 9 : 4000);
+        if (piece > size)
+            piece = size;
+        csp_engine_feed(engine, (const uint8_t *)data, piece);
+        data += piece;
+        size -= piece;
+    }
+}
+
+static struct elements decode(struct csp_generated_trace *trace, bool formatted,
+                              const struct csp_buf *bytes, uint64_t seed)
+{
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct elements got = {0};
+    struct csp_engine *engine;
+    struct csp_trace_config config = trace->config;
+    if (!formatted)
+        config.trace_id = 0;
+    assert_int_equal(
+        csp_engine_create_native(&engine, &config, 1, formatted, &code, keep, &got, NULL), 0);
+    if (seed & 1)
+        feed_in_pieces(engine, bytes->data, bytes->len, seed);
+    else
+        csp_engine_feed(engine, (const uint8_t *)bytes->data, bytes->len);
+    csp_engine_flush(engine);
+    csp_engine_destroy(engine);
+    return got;
+}
+
+static void random_traces_decode_to_what_they_mean(void **state)
+{
+    unsigned kinds[256] = {0};
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + trace_count; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, 100 + 10 * (seed % 100));
+        struct elements got = decode(trace, false, &trace->bytes, seed);
+        check(trace, &got, seed);
+        csp_vec_free(&got.list);
+        for (unsigned i = 0; i < 256; i++)
+            kinds[i] += trace->kinds[i];
+        csp_generated_trace_free(trace);
+    }
+    if (trace_count < 300)
+        return;
+    static const uint8_t all[] = {
+        0x00, 0x01, 0x02, 0x03, 0x04, 0x06, 0x07, 0x09, 0x0b, 0x0c, 0x0e, 0x0f, 0x10, 0x2d, 0x2e,
+        0x2f, 0x30, 0x31, 0x33, 0x34, 0x38, 0x3a, 0x70, 0x71, 0x80, 0x81, 0x82, 0x85, 0x88, 0x90,
+        0x91, 0x92, 0x95, 0x9a, 0x9d, 0xa1, 0xa5, 0xaa, 0xac, 0xb0, 0xb4, 0xb6, 0xb8, 0xc0, 0xd5,
+        0xd6, 0xd7, 0xd8, 0xdc, 0xdd, 0xde, 0xdf, 0xe0, 0xf5, 0xf6, 0xf7, 0xf8};
+    for (size_t i = 0; i < sizeof all; i++)
+        if (!kinds[all[i]])
+            fail_msg("no packet with header 0x%02x was made", all[i]);
+}
+
+static void frames_carry_the_same_trace_between_other_sources(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + trace_count / 4; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, 400);
+        struct csp_buf frames = {0};
+        csp_generated_frames(trace, seed, &frames);
+        struct elements got = decode(trace, true, &frames, seed);
+        for (size_t i = 0; i < got.list.len; i++)
+            assert_int_equal(got.list.data[i].source, 0x10);
+        check(trace, &got, seed);
+        csp_vec_free(&got.list);
+        csp_buf_free(&frames);
+        csp_generated_trace_free(trace);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        trace_count = (unsigned)strtoul(argv[1], NULL, 0);
+    if (argc > 2)
+        first_seed = strtoull(argv[2], NULL, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_traces_decode_to_what_they_mean),
+        cmocka_unit_test(frames_carry_the_same_trace_between_other_sources),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
