@@ -415,7 +415,8 @@ static int add_override(struct csp_images *images, const char *text, struct csp_
     csp_vec_push(&images->overrides, override);
     if (open_image(images, override.file))
         return 0;
-    return csp_fail(diag, CSP_ERR_INPUT, "--code %s: cannot be read, or is no ELF file with code", override.file);
+    return csp_fail(diag, CSP_ERR_INPUT, "--code %s: cannot be read, or is no ELF file with code",
+                    override.file);
 }
 
 int csp_images_create(struct csp_images **out, const struct csp_image_options *options,
