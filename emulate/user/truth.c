@@ -19,6 +19,17 @@ static void write_all(int fd, struct csp_buf *buf)
     buf->len = 0;
 }
 
+void csp_truth_map(struct csp_truth *truth, uint64_t start, uint64_t length, const char *path)
+{
+    struct csp_buf out = {0};
+    if (truth->fd < 0)
+        return;
+    csp_buf_printf(&out, "map %llx %llx %s\n", (unsigned long long)start,
+                   (unsigned long long)length, path);
+    write_all(truth->fd, &out);
+    csp_buf_free(&out);
+}
+
 void csp_truth_run(struct csp_truth *truth, uint64_t start)
 {
     if (truth->fd < 0)

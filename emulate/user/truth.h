@@ -9,10 +9,12 @@
  *   lr VALUE                                 x30 at the sample
  *   calls RETURN…                            return addresses of the calls in progress, innermost
  *                                            first; the interrupted pc of a signal as !PC
+ *   map START LENGTH PATH                    both hexadecimal: a file was mapped executable
  *   counts                                   exact execution counts; a later section replaces an
  *                                            earlier one
  *   code START END COUNT                     a stretch without a branch ran so often
- *   taken FROM TO COUNT                      so often was this branch taken
+ *   taken FROM TO COUNT                      so often was this branch taken; without the few after
+ *                                            which a signal came first
  *   total INSTRUCTIONS
  *   done
  *
@@ -44,6 +46,7 @@ struct csp_truth {
     CSP_VEC(struct csp_truth_frame) frames; /* outermost first */
 };
 
+void csp_truth_map(struct csp_truth *truth, uint64_t start, uint64_t length, const char *path);
 void csp_truth_run(struct csp_truth *truth, uint64_t start);
 void csp_truth_branch(struct csp_truth *truth, uint64_t from, uint64_t to, enum csp_flow_kind kind);
 void csp_truth_run_end(struct csp_truth *truth, uint64_t return_address, unsigned type);

@@ -37,13 +37,17 @@ unsigned csp_unwind_callchain(uint64_t pc, uint64_t fp, uint64_t *chain)
  * uc_mcontext begins at 176: fault_address, regs[31], sp, pc, pstate. */
 enum { MCONTEXT = 128 + 176, FRAME_SP = MCONTEXT + 8 + 31 * 8, FRAME_PC = FRAME_SP + 8 };
 
-bool csp_unwind_signal_entry(uint64_t *interrupted_pc, uint64_t *interrupted_sp)
+bool csp_unwind_signal_frame(uint64_t sp, struct csp_signal_frame *frame)
+{
+    return csp_guest_read(sp + FRAME_PC, &frame->pc, sizeof frame->pc) &&
+           csp_guest_read(sp + FRAME_SP, &frame->sp, sizeof frame->sp);
+}
+
+bool csp_unwind_signal_entry(struct csp_signal_frame *frame)
 {
     static const uint32_t trampoline[] = {0xd2801168, 0xd4000001}; /* mov x8, #139; svc #0 */
     uint32_t code[2];
-    uint64_t sp = csp_guest_register(CSP_GUEST_SP);
     return csp_guest_read(csp_guest_register(CSP_GUEST_LR), code, sizeof code) &&
            !memcmp(code, trampoline, sizeof code) &&
-           csp_guest_read(sp + FRAME_PC, interrupted_pc, 8) &&
-           csp_guest_read(sp + FRAME_SP, interrupted_sp, 8);
+           csp_unwind_signal_frame(csp_guest_register(CSP_GUEST_SP), frame);
 }

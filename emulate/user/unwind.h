@@ -15,9 +15,15 @@ enum { CSP_CALLCHAIN_MOST = 127 };
  * has room for CSP_CALLCHAIN_MOST + 1 entries; returns how many there are. */
 unsigned csp_unwind_callchain(uint64_t pc, uint64_t fp, uint64_t *chain);
 
-/* A signal handler is about to run at its first instruction: where the program was interrupted.
- * False when the stack pointer is not at a signal frame or the return address is not that of a
- * sigreturn trampoline. */
-bool csp_unwind_signal_entry(uint64_t *interrupted_pc, uint64_t *interrupted_sp);
+/* What a signal interrupted, from the frame that the kernel put on the stack. */
+struct csp_signal_frame {
+    uint64_t pc, sp;
+};
+
+/* A signal handler is about to run at its first instruction: reads its frame. False when the stack
+ * pointer is not at one or the return address is not that of a sigreturn trampoline. */
+bool csp_unwind_signal_entry(struct csp_signal_frame *frame);
+/* The frame at `sp`: of a handler that was itself interrupted before its first instruction. */
+bool csp_unwind_signal_frame(uint64_t sp, struct csp_signal_frame *frame);
 
 #endif

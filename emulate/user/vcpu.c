@@ -168,20 +168,50 @@ static bool within(const struct csp_block *block, uint64_t pc)
     return pc >= block->start && pc < block->end;
 }
 
-/* The next block is not where `block` leads: a signal came, or QEMU gave up in the middle and runs
+/* Signals that were delivered together: the program never ran between their frames. */
+enum { SIGNALS_MOST = 8 };
+
+/* Has the kernel entered user space at `next` to deliver signals? Their frames, the last
+ * delivered (which runs) first. The oldest tells what was interrupted: the first that is not itself
+ * the entry of a handler, or that `block` leads to. */
+static unsigned delivered_signals(const struct csp_vcpu *vcpu, const struct csp_block *block,
+                                  uint64_t next, struct csp_signal_frame *frames)
+{
+    unsigned count = 0;
+    if (!csp_machine_is_handler(next) || !csp_unwind_signal_entry(&frames[0]))
+        return 0;
+    while (++count < SIGNALS_MOST) {
+        const struct csp_signal_frame *frame = &frames[count - 1];
+        if (!csp_machine_is_handler(frame->pc) || leads_to(vcpu, block, frame->pc) ||
+            !csp_unwind_signal_frame(frame->sp, &frames[count]))
+            break;
+    }
+    return count;
+}
+
+static void push_signals(struct csp_vcpu *vcpu, const struct csp_signal_frame *frames,
+                         unsigned count)
+{
+    vcpu->totals.signals += count;
+    while (count-- > 0)
+        csp_truth_signal(&vcpu->truth, frames[count].pc, frames[count].sp);
+}
+
+/* The next block is not where `block` leads: signals came, or QEMU gave up in the middle and runs
  * the rest anew (self-modifying code, atomic operations that the host lacks). */
 static void interrupted(struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t next)
 {
-    uint64_t pc, sp;
-    bool signal = csp_machine_is_handler(next) && csp_unwind_signal_entry(&pc, &sp);
-    if (!signal && within(block, next)) {
+    struct csp_signal_frame frames[SIGNALS_MOST];
+    unsigned signals = delivered_signals(vcpu, block, next, frames);
+    uint64_t pc = signals ? frames[signals - 1].pc : 0;
+    if (!signals && within(block, next)) {
         retire(vcpu, (next - block->start) / 4);
         return;
     }
-    if (signal && leads_to(vcpu, block, pc)) {
-        complete(vcpu, block, pc, NULL, sp);
+    if (signals && leads_to(vcpu, block, pc)) {
+        complete(vcpu, block, pc, NULL, frames[signals - 1].sp);
         exception(vcpu, CSP_EXCEPTION_IRQ, pc);
-    } else if (signal && within(block, pc)) {
+    } else if (signals && within(block, pc)) {
         retire(vcpu, (pc - block->start) / 4);
         exception(vcpu, fault_type(pc), pc);
     } else {
@@ -189,27 +219,22 @@ static void interrupted(struct csp_vcpu *vcpu, const struct csp_block *block, ui
         retire(vcpu, block->instructions);
         exception(vcpu, CSP_EXCEPTION_TRAP, block->end);
     }
-    if (signal) {
-        vcpu->totals.signals++;
-        csp_truth_signal(&vcpu->truth, pc, sp);
-    }
+    push_signals(vcpu, frames, signals);
 }
 
 /* The block ended in a system call, from which the program came back at `next`. */
 static void returned_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *block,
                                  uint64_t next)
 {
-    uint64_t pc, sp;
+    struct csp_signal_frame frames[SIGNALS_MOST];
     retire(vcpu, block->instructions);
     vcpu->totals.system_calls_in_windows += vcpu->window_open;
     exception(vcpu, CSP_EXCEPTION_CALL, block->end);
     if (vcpu->in_sigreturn)
         csp_truth_sigreturn(&vcpu->truth);
     vcpu->in_sigreturn = false;
-    if (next != block->end && csp_machine_is_handler(next) && csp_unwind_signal_entry(&pc, &sp)) {
-        vcpu->totals.signals++;
-        csp_truth_signal(&vcpu->truth, pc, sp);
-    }
+    if (next != block->end)
+        push_signals(vcpu, frames, delivered_signals(vcpu, block, next, frames));
 }
 
 /* Only the truth asks for it: reading a register costs more than the rest of a step. */
