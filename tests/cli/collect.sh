@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# csprof collect: the program is untouched, and each way to fail has its message and exit code.
+set -uo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0
+
+expect() { # CODE TEXT COMMAND...
+    local code=$1 text=$2 got=0
+    shift 2
+    "$@" >out 2>err || got=$?
+    [ $got = "$code" ] || { echo "FAILED: $*: exit code $got, not $code"; cat err; failed=1; }
+    grep -q -- "$text" err || { echo "FAILED: $*: no '$text' in:"; cat err; failed=1; }
+}
+
+expect 4 "csprof collect --emulate" "$CSPROF" collect -- /bin/true
+expect 2 "no program" "$CSPROF" collect --emulate
+expect 2 "unknown option '--windows'" "$CSPROF" collect --emulate --windows 3 -- ./p
+expect 2 "'0' is not a value" "$CSPROF" collect --emulate --window 0 -- ./p
+expect 2 "'etmv3' is not a value" "$CSPROF" collect --emulate --protocol etmv3 -- ./p
+expect 3 "no such program" "$CSPROF" collect --emulate -- ./missing
+expect 3 "not an AArch64 program" "$CSPROF" collect --emulate -- "$0"
+[ ! -e csprof.data ] || { echo "FAILED: a failure left csprof.data"; failed=1; }
+
+command -v qemu-aarch64 >/dev/null || { echo "skipped in part: no qemu-aarch64"; exit $((failed ? 1 : 77)); }
+[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped in part: no emulator in this build"; exit $((failed ? 1 : 77)); }
+cat >p.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char line[100] = "";
+    const char *what = argc > 1 ? argv[1] : "";
+    for (volatile int i = 0; i < 100000; i++)
+        ;
+    if (!strcmp(what, "abort"))
+        abort();
+    if (!strcmp(what, "exec"))
+        execl("/bin/true", "true", (char *)0);
+    if (!strcmp(what, "fork"))
+        return fork() == 0 ? 0 : wait(NULL) < 0;
+    if (fgets(line, sizeof line, stdin))
+        printf("%s|%d|%s|%s", argv[0], argc, what, line);
+    fprintf(stderr, "on stderr %d\n", open_next());
+    return 42;
+}
+END
+sed -i 's/^int main/#include <fcntl.h>\nstatic int open_next(void) { return open("\/dev\/null", O_RDONLY); }\nint main/' p.c
+sources=$(command -v clang-22) || { echo "skipped in part: no clang-22"; exit $((failed ? 1 : 77)); }
+"$sources" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O1 p.c -o p || exit 1
+
+expect 4 "missing-qemu not found" "$CSPROF" collect --emulate --qemu missing-qemu -- ./p
+expect 75 "cannot create" "$CSPROF" collect --emulate -o /nonexistent/csprof.data -- ./p
+# The next free file descriptor is that which QEMU alone leaves it.
+sysroot=()
+[ -e /lib/ld-linux-aarch64.so.1 ] || sysroot=(-L /usr/aarch64-linux-gnu)
+plain=$(qemu-aarch64 "${sysroot[@]}" ./p "a b" <<<"from stdin" 2>&1 >/dev/null)
+expect 42 "$plain" "$CSPROF" collect --emulate -- ./p "a b" <<<"from stdin"
+[ "$(cat out)" = "./p|2|a b|from stdin" ] || { echo "FAILED: its output is: $(cat out)"; failed=1; }
+grep -q "next: csprof gen" err || { echo "FAILED: no summary"; failed=1; }
+cp csprof.data first
+expect 134 "killed by signal 6" "$CSPROF" collect --emulate -- ./p abort
+expect 0 "1 forked children" "$CSPROF" collect --emulate -- ./p fork
+expect 0 "execve" "$CSPROF" collect --emulate -- ./p exec
+for data in first csprof.data; do
+    expect 0 "" "$CSPROF" decode -i $data --format ranges -o ranges
+    [ -s ranges ] || { echo "FAILED: nothing decoded from $data"; failed=1; }
+done
+expect 42 "" "$CSPROF" collect --emulate --json -- ./p <<<"x"
+python3 -c 'import json; r = json.load(open("out")); assert r["exit_code"] == 42 and r["windows"] > 0' ||
+    { echo "FAILED: --json printed $(cat out)"; failed=1; }
+exit $failed

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Compares what was decoded from an emulated recording with the emulator's truth file
+(emulate/user/truth.h).
+
+    compare_truth.py TRUTH ranges FILE     csprof decode --format ranges
+    compare_truth.py TRUTH branches FILE   perf script --itrace=b -F tid,event,ip,addr
+    compare_truth.py TRUTH samples FILE    csprof decode --format samples
+    compare_truth.py TRUTH instructions N  a number of instructions
+
+Exits 1 at the first difference. Code without a file (the emulator's sigreturn trampoline) cannot be
+decoded: it is left out of the truth, and counted in what is printed.
+"""
+import sys
+
+
+class Run:
+    def __init__(self, start):
+        self.start, self.branches = start, []
+        self.end = self.returns_to = 0  # one past the last instruction; preferred return address
+
+    def finish(self, returns_to, instructions):
+        place, left = self.start, instructions
+        for source, target in self.branches:
+            left -= (source + 4 - place) // 4
+            place = target
+        self.end, self.returns_to = place + 4 * left, returns_to
+        if left < 0 or (returns_to and self.end != returns_to):
+            sys.exit(f"the truth contradicts itself: a run from {self.start:x} with {instructions} "
+                     f"instructions ends at {self.end:x}, not at {returns_to:x}")
+
+    def stretches(self):
+        """Instructions that ran in sequence, as (start, end)."""
+        place = self.start
+        for source, target in self.branches:
+            yield place, source + 4
+            place = target
+        if self.end > place:
+            yield place, self.end
+
+    def ends_in_branch(self):
+        return self.branches and self.branches[-1][1] == self.end
+
+
+class Window:
+    def __init__(self, cpu, tid, sampled):
+        self.cpu, self.tid, self.sampled, self.runs, self.calls = cpu, tid, sampled, [], []
+
+
+class Truth:
+    def __init__(self, path):
+        self.windows, self.maps, complete = [], [], False
+        with open(path) as file:
+            for line in file:
+                what, *rest = line.split()
+                if what == "window":
+                    self.windows.append(Window(int(rest[0]), int(rest[1]), int(rest[4])))
+                elif what == "run":
+                    self.windows[-1].runs.append(Run(int(rest[0], 16)))
+                elif what == "b":
+                    self.windows[-1].runs[-1].branches.append((int(rest[0], 16), int(rest[1], 16)))
+                elif what == "end":
+                    self.windows[-1].runs[-1].finish(int(rest[0], 16), int(rest[2]))
+                elif what == "calls":
+                    self.windows[-1].calls = rest
+                elif what == "map":
+                    self.maps.append((int(rest[0], 16), int(rest[1], 16)))
+                complete = what == "done"
+        if not complete or not self.windows:
+            sys.exit(f"{path}: not a complete truth file")
+        self.windows.sort(key=lambda window: window.cpu)  # stable: by time within each
+
+    def known(self, address):
+        return any(start <= address < start + length for start, length in self.maps)
+
+    def stretches(self):
+        return (s for window in self.windows for run in window.runs for s in run.stretches())
+
+
+def merged(stretches):
+    """Joins neighbours: a range ends at each branch, taken or not, and the truth's do not."""
+    last = None
+    for start, end in stretches:
+        if last and last[1] == start:
+            last = (last[0], end)
+            continue
+        if last:
+            yield last
+        last = (start, end)
+    if last:
+        yield last
+
+
+def same(truth, decoded, what):
+    truth, decoded = list(truth), list(decoded)
+    for i, (a, b) in enumerate(zip(truth, decoded)):
+        if a != b:
+            sys.exit(f"{what} {i}: truth {a[0]:x} {a[1]:x}, decoded {b[0]:x} {b[1]:x}")
+    if len(truth) != len(decoded):
+        sys.exit(f"{len(decoded)} {what} were decoded, {len(truth)} is the truth")
+    if not truth:
+        sys.exit(f"there are no {what} to compare")
+    return len(truth)
+
+
+def compare_ranges(truth, path):
+    with open(path) as file:
+        fields = (line.split() for line in file)
+        decoded = [(int(f[0], 16), int(f[1], 16)) for f in fields]
+    all_stretches = list(truth.stretches())
+    known = [s for s in all_stretches if truth.known(s[0])]
+    count = same(merged(known), merged(decoded), "stretches")
+    print(f"{count} stretches equal the truth; {len(all_stretches) - len(known)} without a file")
+
+
+def compare_branches(truth, path):
+    """Thread by thread, because perf 6.1 takes all raw trace for that of the first processor. It
+    prints exceptions and gaps as branches from or to 0, so that it loses the target of a branch
+    after which nothing ran, and a barrier as a branch to the next instruction; a branch from or to
+    code without a file it cannot see."""
+    decoded = []
+    with open(path) as file:
+        for line in file:
+            fields = line.split()
+            if "branches" not in line:
+                continue
+            source, target = (int(fields[i], 16) for i in (-3, -1))
+            if source and target and target != source + 4:
+                decoded.append((int(fields[0]), source, target))
+    decoded.sort(key=lambda row: row[0])
+    windows = sorted(truth.windows, key=lambda window: window.tid)
+    real = [b for window in windows for run in window.runs
+            for b in (run.branches[:-1] if run.ends_in_branch() else run.branches)
+            if truth.known(b[0]) and truth.known(b[1]) and b[1] != b[0] + 4]
+    count = same(real, [row[1:] for row in decoded], "branches")
+    print(f"{count} branches equal the truth")
+
+
+def compare_instructions(truth, number):
+    """perf 6.1 may lose a run that goes on in code without a file: nothing else may be missing."""
+    count = lossy = 0
+    for window in truth.windows:
+        for run in window.runs:
+            stretches = list(run.stretches())
+            known = sum((end - start) // 4 for start, end in stretches if truth.known(start))
+            count += known
+            lossy += known if any(not truth.known(start) for start, _ in stretches) else 0
+    if not count - lossy <= int(number) <= count:
+        sys.exit(f"{number} instructions, {count} is the truth")
+    print(f"{number} instructions of {count}; {lossy} may be lost")
+
+
+def joined(window):
+    """The branches before the sample, newest first, through the gaps that decoding can bridge."""
+    branches, last = [], None
+    for run in window.runs:
+        if last and last.returns_to != run.start:
+            branches = []
+        branches += run.branches
+        last = run
+    return branches[::-1]
+
+
+def compare_samples(truth, path):
+    by_time = {window.sampled: window for window in truth.windows if window.sampled}
+    verdicts, right_calls, compared, stitched = {}, 0, 0, ("exact", "time", "order")
+    with open(path) as file:
+        for line in file:
+            head, _, tail = line.partition("|")
+            time, _, _, verdict, *frames = head.split()
+            verdicts[verdict] = verdicts.get(verdict, 0) + 1
+            window = by_time.pop(int(time), None)
+            if not window and verdict in stitched:
+                sys.exit(f"the sample at {time} closed no window, but is {verdict}")
+            if verdict not in stitched:
+                continue
+            decoded = [tuple(int(x, 16) for x in word.split(">"))
+                       for word in tail.split() if ">" in word]
+            real = joined(window)
+            if decoded != real[:len(decoded)] or (len(decoded) < len(real) and
+                                                  len(window.runs) == 1):
+                sys.exit(f"sample at {time} ({verdict}): its branches are not those before it")
+            compared += 1
+            right_calls += frames[1:] == window.calls
+    if by_time:
+        sys.exit(f"{len(by_time)} pauses have no sample")
+    print(f"{compared} samples have their own branches {verdicts}; {right_calls} whole call stacks")
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    truth = Truth(sys.argv[1])
+    {"ranges": compare_ranges, "branches": compare_branches, "samples": compare_samples,
+     "instructions": compare_instructions}[sys.argv[2]](truth, sys.argv[3])
+
+
+main()
