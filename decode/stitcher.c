@@ -116,9 +116,11 @@ static void repair_chain(struct csp_stitcher *stitcher, const struct csp_sample 
     stitcher->stats.repaired_by_lr += (repair & CSP_REPAIR_LR) != 0;
 }
 
-static int deliver(struct csp_stitcher *stitcher, const struct csp_sample_ref *ref,
-                   const struct csp_windows *windows, const struct csp_stitch_pair *pair)
+static int deliver(struct csp_stitcher *stitcher, const struct csp_pause_stream *stream,
+                   size_t number, const struct csp_windows *windows,
+                   const struct csp_stitch_pair *pair)
 {
+    const struct csp_sample_ref *ref = &stream->refs.data[number];
     struct csp_sample_record record;
     parse_ref(stitcher, ref, &record);
     stitcher->stats.pauses++;
@@ -129,7 +131,7 @@ static int deliver(struct csp_stitcher *stitcher, const struct csp_sample_ref *r
         .time = record.time,
         .pid = record.pid,
         .tid = record.tid,
-        .cpu = record.cpu,
+        .cpu = record.cpu != CSP_NO_TID ? record.cpu : stream->cpu,
         .event = ref->attr,
         .count = 1,
         .ip = record.ip,
@@ -158,8 +160,8 @@ static int deliver_range(struct csp_stitcher *stitcher, const struct pending *pe
                          size_t pause_count, const struct csp_stitch_pair *pairs)
 {
     for (size_t j = 0; j < pause_count; j++) {
-        const struct csp_sample_ref *ref = &pending->stream->refs.data[pending->next_pause + j];
-        int error = deliver(stitcher, ref, &pending->windows, &pairs[j]);
+        int error = deliver(stitcher, pending->stream, pending->next_pause + j, &pending->windows,
+                            &pairs[j]);
         if (error < 0)
             return error;
     }
@@ -303,7 +305,7 @@ static int deliver_untraced(struct csp_stitcher *stitcher, const struct csp_paus
     static const struct csp_stitch_pair none = {.window = CSP_STITCH_NONE,
                                                 .reason = CSP_UNSTITCHED_NO_WINDOW};
     for (size_t j = 0; j < stream->refs.len; j++) {
-        int error = deliver(stitcher, &stream->refs.data[j], &nothing, &none);
+        int error = deliver(stitcher, stream, j, &nothing, &none);
         if (error < 0)
             return error;
     }

@@ -90,7 +90,8 @@ struct csp_record {
     uint64_t ordinal; /* position in file order, decompressed records counted */
     /* Sample id fields: of samples, and of the kernel's records under sample_id_all. `ids` tells
      * which are there (enum csp_sample_type: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER; the last
-     * two kinds of id both land in `id`). The others are 0, or CSP_NO_TID for pid, tid and cpu.
+     * two kinds of id both land in `id`). The others are 0, or CSP_NO_TID for pid, tid and cpu; a
+     * CPU that the record does not say, but ID_INDEX for its id, is filled in.
      * Records that perf synthesized when it started have all of them zero. */
     uint32_t ids;
     uint32_t pid, tid, cpu;

@@ -20,7 +20,8 @@ struct csp_records {
     struct csp_expander *expander; /* null until the first compressed record */
     uint64_t compressed_offset;    /* of the record being expanded */
     bool expanding, expander_broken;
-    size_t consume; /* bytes of the record that was delivered last */
+    size_t consume;           /* bytes of the record that was delivered last */
+    struct csp_map cpu_of_id; /* from ID_INDEX: CPU + 1 */
     /* CSP_ORDER_TIME */
     CSP_VEC(struct csp_sort_entry) sorted;
     size_t next;
@@ -36,6 +37,21 @@ static void count(struct csp_records *records, struct csp_record *record)
         counts->by_type[record->type]++;
     else
         counts->other++;
+}
+
+/* An event that was opened for one CPU need not say it in each record: ID_INDEX says it once. */
+static void find_cpu(struct csp_records *records, struct csp_record *record)
+{
+    struct csp_id_index_event entry;
+    for (size_t i = 0; csp_record_id_index(record, i, &entry); i++) {
+        if (entry.cpu != CSP_NO_TID)
+            *csp_map_at(&records->cpu_of_id, entry.id) = (uint64_t)entry.cpu + 1;
+    }
+    if (record->cpu != CSP_NO_TID || !record->id)
+        return;
+    const uint64_t *cpu = csp_map_find(&records->cpu_of_id, record->id);
+    if (cpu)
+        record->cpu = (uint32_t)(*cpu - 1);
 }
 
 static void lose(struct csp_records *records, uint64_t offset, uint64_t size)
@@ -173,6 +189,7 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
             continue;
         }
         records->counts.unknown_ids += !csp_record_identify(reader, record);
+        find_cpu(records, record);
         return true;
     }
     return false;
@@ -226,6 +243,7 @@ static bool next_by_time(struct csp_records *records, struct csp_record *record)
     record->offset = plain ? (uint64_t)(entry.at - file->data) : csp_load64(entry.at - 8);
     record->ordinal = entry.ordinal;
     csp_record_identify(records->reader, record);
+    find_cpu(records, record);
     return true;
 }
 
@@ -263,6 +281,7 @@ void csp_records_close(struct csp_records *records)
         return;
     csp_expander_destroy(records->expander);
     csp_vec_free(&records->sorted);
+    csp_map_free(&records->cpu_of_id);
     csp_arena_free(&records->arena);
     free(records);
 }

@@ -52,6 +52,50 @@ static const char *read_all(const struct csp_buf *image, enum csp_record_order o
     return text;
 }
 
+/* As perf 7 records the resume and pause events: per CPU, but without CPU in their samples. */
+static void a_cpu_that_only_the_id_index_tells_is_filled_in(void **state)
+{
+    (void)state;
+    static const struct csp_attr attr = {
+        .type = 1,
+        .sample_type = CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_TIME,
+        .flags = UINT64_C(1) << CSP_ATTR_SAMPLE_ID_ALL,
+    };
+    for (int order = CSP_ORDER_FILE; order <= CSP_ORDER_TIME; order++) {
+        struct csp_buf image;
+        image_begin(&image, &attr);
+        image_record(&image, CSP_RECORD_ID_INDEX, 0, 8 + 8 + 2 * 32);
+        csp_buf_add_u64(&image, 2);
+        for (uint64_t cpu = 0; cpu < 2; cpu++) {
+            csp_buf_add_u64(&image, 100 + cpu); /* id */
+            csp_buf_add_u64(&image, 0);         /* ring */
+            csp_buf_add_u64(&image, cpu ? 7 : UINT64_MAX);
+            csp_buf_add_u64(&image, 55); /* thread */
+        }
+        for (uint64_t id = 100; id < 103; id++) {
+            image_record(&image, CSP_RECORD_SAMPLE, 0, 24);
+            csp_buf_add_u64(&image, id);
+            csp_buf_add_u64(&image, 1000 + id);
+        }
+        image_end(&image);
+        struct csp_file file = image_file(&image);
+        struct csp_perfdata *reader;
+        struct csp_records *records;
+        struct csp_record record;
+        assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
+        assert_int_equal(csp_records_open(&records, reader, order, NULL), 0);
+        assert_int_equal(csp_records_next(records, &record), 1);
+        static const uint32_t expected[] = {CSP_NO_TID, 7, CSP_NO_TID};
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(csp_records_next(records, &record), 1);
+            assert_int_equal(record.cpu, expected[i]);
+        }
+        csp_records_close(records);
+        csp_perfdata_close(reader);
+        csp_buf_free(&image);
+    }
+}
+
 static void records_come_in_file_order_or_by_time(void **state)
 {
     (void)state;
@@ -586,6 +630,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_in_file_order_or_by_time),
+        cmocka_unit_test(a_cpu_that_only_the_id_index_tells_is_filled_in),
         cmocka_unit_test(sorting_is_right_for_any_mixture_of_stretches),
         cmocka_unit_test(a_pipe_carries_its_header_as_records),
         cmocka_unit_test(attributes_may_have_any_size),
