@@ -67,7 +67,8 @@ build_both() {
 # sample: records plain/program and writes its hybrid samples as llvm-profgen's text
 sample() {
     local status=0
-    "$CSPROF" collect -q --emulate -o "$scratch/program.data" -- "$scratch/plain/program" || status=$?
+    "$CSPROF" collect -q --emulate --window 300 --period 997 \
+        -o "$scratch/program.data" -- "$scratch/plain/program" || status=$?
     [ "$status" -lt 128 ] || fail "the recorded program ended with status $status"
     "$CSPROF" decode -q -i "$scratch/program.data" --format script -o "$scratch/program.script"
     [ "$(grep -c '^ 0x' "$scratch/program.script")" -gt 20 ] || fail "hardly any sample was recorded"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # differential.sh ARCHITECTURE: random programs and random samples (some of them broken): csprof
-# writes what llvm-profgen writes. CSPROF_RANDOM_PROGRAMS says how many (default 8),
+# writes what llvm-profgen writes. CSPROF_RANDOM_PROGRAMS says how many (default 3),
 # CSPROF_RANDOM_SEED where to begin (default 1): a failure names its seed.
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../programs.sh"
@@ -9,7 +9,7 @@ require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-objdump-2
 first=${CSPROF_RANDOM_SEED:-1}
 builds=(probed plain)
 [ "$architecture" = aarch64 ] || builds=(probed) # elsewhere Clang writes probes of calls itself
-last=$((first + ${CSPROF_RANDOM_PROGRAMS:-8} - 1))
+last=$((first + ${CSPROF_RANDOM_PROGRAMS:-3} - 1))
 cd "$scratch"
 programs=. # names made unique must not depend on the scratch folder
 program_flags+=(-w)
