@@ -57,7 +57,9 @@ static void time_and_pc_together_are_exact(void **state)
         .window_len = 3,
         .pauses = {P(112, 0xa0), P(212, 0xb0), P(312, 0xa0)},
         .pause_len = 3,
-        .expected = {{0, CSP_VERDICT_EXACT}, {1, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
 }
@@ -70,7 +72,8 @@ static void a_lost_sample_leaves_its_window_alone(void **state)
         .window_len = 3,
         .pauses = {P(112, 0xa0), P(312, 0xa0)},
         .pause_len = 2,
-        .expected = {{0, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
 }
@@ -83,9 +86,9 @@ static void a_lost_window_leaves_its_sample_alone(void **state)
         .window_len = 2,
         .pauses = {P(112, 0xa0), P(212, 0xb0), P(312, 0xa0)},
         .pause_len = 3,
-        .expected = {{0, CSP_VERDICT_EXACT},
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
                      {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
-                     {1, CSP_VERDICT_EXACT}},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
 }
@@ -124,7 +127,8 @@ static void without_a_pc_time_alone_is_said_to_be_so(void **state)
         .window_len = 2,
         .pauses = {P(112, 0xa0), P(212, 0)},
         .pause_len = 2,
-        .expected = {{0, CSP_VERDICT_TIME}, {1, CSP_VERDICT_TIME}},
+        .expected = {{0, CSP_VERDICT_TIME, CSP_UNSTITCHED_NOT},
+                     {1, CSP_VERDICT_TIME, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
 }
@@ -140,9 +144,9 @@ static void a_pause_while_tracing_is_off_has_no_window(void **state)
         .pauses = {P(50, 0xa0), P(112, 0xa0), P(212, 0xc0), P(412, 0xb0), P(512, 0xd0)},
         .pause_len = 5,
         .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
-                     {0, CSP_VERDICT_EXACT},
+                     {0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
                      {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
-                     {1, CSP_VERDICT_EXACT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
                      {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC}},
     };
     check(&c);
@@ -173,7 +177,9 @@ static void a_drained_sink_gives_time_by_its_records(void **state)
         .pauses = {P(112, 0xa0), P(212, 0xa0), P(412, 0xa0)},
         .pause_len = 3,
         .drained = true,
-        .expected = {{0, CSP_VERDICT_EXACT}, {1, CSP_VERDICT_EXACT}, {2, CSP_VERDICT_EXACT}},
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
 }
