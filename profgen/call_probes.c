@@ -101,6 +101,8 @@ static uint32_t top_node(struct csp_program *program, uint64_t start, const char
     return node;
 }
 
+enum { ENDS_STRAIGHT_CODE = CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH };
+
 /* Jumps out of a function at its end are calls too. */
 static bool may_call(const struct csp_program *program, uint64_t address, uint8_t flags,
                      uint32_t function)
@@ -159,17 +161,48 @@ static bool rebuild_call(struct csp_program *program, uint64_t address, uint64_t
 }
 
 static void rebuild_range(struct csp_program *program, const struct csp_function_range *range,
-                          bool hide_tail_calls)
+                          bool hide_tail_calls, struct csp_diag *diag)
 {
+    bool has_probes = csp_program_has_probes(program, range->start);
     uint64_t address = csp_code_from(&program->code, range->start);
     while (address && address < range->end) {
         uint8_t flags = csp_code_flags(&program->code, address);
         bool call = flags & CSP_CODE_CALL;
         uint64_t at = hide_tail_calls && !call ? before_epilogue(program, address) : address;
         if (may_call(program, address, flags, range->function) &&
-            !rebuild_call(program, address, range->start, at) && call)
+            !rebuild_call(program, address, range->start, at) && call && has_probes) {
             program->calls_without_probe++;
+            csp_debug(diag, "%s: the call at 0x%" PRIx64 " has no probe", program->path, address);
+        }
         address = csp_code_from(&program->code, address + 1);
+    }
+}
+
+/* The call probe in the straight code that ends in the jump at `jump`, or CSP_NO_PROBE. */
+static uint32_t probe_before(const struct csp_program *program, uint64_t start, uint64_t jump)
+{
+    uint64_t at = csp_code_before(&program->code, jump);
+    while (at >= start && at && !(csp_code_flags(&program->code, at) & ENDS_STRAIGHT_CODE)) {
+        uint32_t probe = csp_probes_call_at(&program->probes, at);
+        if (probe != CSP_NO_PROBE)
+            return probe;
+        at = csp_code_before(&program->code, at);
+    }
+    return CSP_NO_PROBE;
+}
+
+/* LLVM's pass puts the probe of a tail call before the instructions that drop the frame. */
+static void move_to_jumps(struct csp_program *program, const struct csp_function_range *range)
+{
+    uint64_t address = csp_code_from(&program->code, range->start);
+    for (; address && address < range->end; address = csp_code_from(&program->code, address + 1)) {
+        uint8_t flags = csp_code_flags(&program->code, address);
+        if ((flags & CSP_CODE_CALL) || !may_call(program, address, flags, range->function) ||
+            csp_probes_call_at(&program->probes, address) != CSP_NO_PROBE)
+            continue;
+        uint32_t probe = probe_before(program, range->start, address);
+        if (probe != CSP_NO_PROBE)
+            program->probes.probes.data[probe].address = address;
     }
 }
 
@@ -222,16 +255,22 @@ static int explain_none(const struct csp_program *program, bool required, struct
 int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
                             unsigned flags, struct csp_diag *diag)
 {
-    if (program->probes.has_call_probes)
+    bool rebuild = !program->probes.has_call_probes;
+    if (!rebuild && (flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE))
         return 0;
     uint8_t *touched = touched_functions(program, counters);
-    for (size_t i = 0; i < program->functions.ranges.len; i++)
-        if (touched[program->functions.ranges.data[i].function])
-            rebuild_range(program, &program->functions.ranges.data[i],
-                          flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE);
+    for (size_t i = 0; i < program->functions.ranges.len; i++) {
+        const struct csp_function_range *range = &program->functions.ranges.data[i];
+        if (!touched[range->function])
+            continue;
+        if (rebuild)
+            rebuild_range(program, range, flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE, diag);
+        else
+            move_to_jumps(program, range);
+    }
     free(touched);
     csp_probes_seal(&program->probes);
-    if (program->call_probes_rebuilt || !program->calls_without_probe)
+    if (!rebuild || program->call_probes_rebuilt || !program->calls_without_probe)
         return 0;
     return explain_none(program, flags & CSP_CALL_PROBES_REQUIRED, diag);
 }

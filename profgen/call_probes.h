@@ -29,8 +29,9 @@ enum csp_call_probe_flags {
     CSP_CALL_PROBES_REQUIRED = 1 << 1,
 };
 
-/* Adds a probe for each call in the functions that `counters` touch. Does nothing for a binary that
- * has call probes. Errors: CSP_ERR_INPUT, see above; the message names the compiler's options. */
+/* Adds a probe for each call in the functions that `counters` touch. Where the binary has call
+ * probes, those of tail calls are moved to the jump. Errors: CSP_ERR_INPUT, see above; the message
+ * names the compiler's options. */
 int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counters *counters,
                             unsigned flags, struct csp_diag *diag);
 

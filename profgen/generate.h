@@ -15,7 +15,7 @@ struct csp_generate_options {
 
 struct csp_generate_stats {
     uint64_t inferred_frames; /* contexts completed by tail calls */
-    uint64_t cut_contexts;    /* contexts cut at a call without a probe */
+    uint64_t cut_contexts;    /* cut at a call without a probe, in a function with probes */
 };
 
 /* Makes a context-sensitive profile. */

@@ -91,7 +91,7 @@ static void add_caller_frames(struct generator *generator, const uint64_t *calls
     while (first &&
            csp_probes_call_at(&generator->program->probes, calls[first - 1]) != CSP_NO_PROBE)
         first--;
-    if (first)
+    if (first && csp_program_has_probes(generator->program, calls[first - 1]))
         generator->stats->cut_contexts++;
     for (size_t i = first; i < count; i++) {
         const struct csp_probe *probe =

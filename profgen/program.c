@@ -319,6 +319,16 @@ uint64_t csp_program_call_before(const struct csp_program *program, uint64_t ret
     return csp_code_flags(&program->code, before) & CSP_CODE_CALL ? before : 0;
 }
 
+bool csp_program_has_probes(const struct csp_program *program, uint64_t address)
+{
+    const struct csp_function_range *range = csp_functions_find(&program->functions, address);
+    if (!range)
+        return false;
+    size_t at = csp_probes_from(&program->probes, range->start);
+    return at < program->probes.by_address.len &&
+           program->probes.by_address.data[at].address < range->end;
+}
+
 uint32_t csp_program_callee_name(struct csp_program *program, uint64_t address)
 {
     const struct csp_function_range *range = csp_functions_find_start(&program->functions, address);

@@ -63,6 +63,9 @@ void csp_program_close(struct csp_program *program);
 /* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */
 uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address);
 
+/* Whether the function that holds an address was compiled with probes. */
+bool csp_program_has_probes(const struct csp_program *program, uint64_t address);
+
 /* The name of the function that begins at an address, canonical, or CSP_INTERN_NONE when no
  * function does. */
 uint32_t csp_program_callee_name(struct csp_program *program, uint64_t address);
