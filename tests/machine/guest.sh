@@ -7,13 +7,13 @@ record() { # NUMBER NAME ARGUMENT...
     shift
     perf record -q -o "$out" "$@" 2>>perf.log
 }
-# The recording with pause and resume of notes on free-running windows, at a smaller scale. Periods
+# Free-running windows: R mod P is 0.618 P, so that pauses fall evenly into the resume period. Periods
 # as docs/machine.md wants them.
 free_running() { # NUMBER NAME COMMAND...
     number=$1 name=$2
     shift 2
     record "$number" "$name" -e cs_etm/aux-action=start-paused,timestamp=8/u \
-        -e cycles/aux-action=resume,period=70027/u \
+        -e cycles/aux-action=resume,period=66226/u \
         -e cycles/aux-action=pause,period=10007,call-graph=fp/u -- "$@"
 }
 
