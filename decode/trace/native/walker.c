@@ -326,6 +326,10 @@ void csp_walker_branch_at(struct csp_walker *walker, uint64_t address)
     }
     if (walker->needs_address || start > address)
         start = address;
+    if (known_until(walker, start, address) != address) { /* there is a hole on the way */
+        csp_element_batch_add(walker->out, CSP_ELEMENT_NO_CODE, walker->source)->a = start;
+        start = address;
+    }
     walker->needs_address = false;
     bool is_branch =
         branch.type == CSP_AARCH64_BRANCH || branch.type == CSP_AARCH64_BRANCH_INDIRECT;
