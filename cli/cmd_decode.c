@@ -113,7 +113,10 @@ static int take_options(struct decode *decode, int argc, char **argv)
     }
     if (decode->input && decode->snapshot_path)
         return csp_cli_usage(decode->cli, "-i and --snapshot exclude each other");
-    if (decode->output.format == CSP_DECODE_PACKETS && decode->engine != csp_engine_create_opencsd)
+    bool packets = decode->output.format == CSP_DECODE_PACKETS;
+    if (!decode->engine)
+        decode->engine = packets ? csp_engine_create_opencsd : csp_engine_create_native;
+    if (packets && decode->engine != csp_engine_create_opencsd)
         return csp_cli_usage(decode->cli, "--format packets needs --engine opencsd");
     return 0;
 }
@@ -350,7 +353,8 @@ static void release(struct decode *decode)
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct decode decode = {
-        .cli = cli, .engine = csp_engine_create_opencsd, .period = DEFAULT_PERIOD};
+
+        .cli = cli, .period = DEFAULT_PERIOD};
     double began = now();
     int code = take_options(&decode, argc, argv);
     if (!code) {
@@ -383,8 +387,8 @@ const struct csp_command csp_command_decode = {
         "  --code PATH=FILE take FILE for what was mapped as PATH (or whose name is PATH), "
         "whatever\n"
         "                   its build-id; may be repeated\n"
-        "  --engine opencsd OpenCSD's full decoder, the reference (the default)\n"
-        "           native  csprof's own\n"
+        "  --engine native  csprof's own (the default)\n"
+        "           opencsd OpenCSD's full decoder, the reference; also follows 32-bit code\n"
         "           both    both, compared element by element; the first difference is a failure\n"
         "  --format script  mappings, then each stitched sample (of a recording without samples:\n"
         "                   each run) with its callchain and branch stack, newest branch first,\n"

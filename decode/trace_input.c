@@ -1,5 +1,7 @@
 #include "decode/trace_input.h"
 
+#include <inttypes.h>
+
 enum { TRACE_IDS = 128 };
 
 /* Takes the elements of a stream apart by source. */
@@ -100,12 +102,20 @@ static int decode_chunk(struct decoding *decoding, const struct csp_chunk *chunk
     return error < 0 ? error : hand_over_windows(decoding, chunk);
 }
 
-static void add_stats(struct csp_trace_stats *total, const struct decoding *decoding)
+static void add_stats(struct csp_trace_stats *total, const struct decoding *decoding,
+                      struct csp_diag *diag)
 {
     struct csp_engine_stats engine = csp_engine_stats(decoding->engine);
     total->engine.bytes += engine.bytes;
     total->engine.bad_packets += engine.bad_packets;
     total->engine.lost_bytes += engine.lost_bytes;
+    total->engine.unsupported += engine.unsupported;
+    if (engine.unsupported)
+        csp_warn(diag,
+                 "%s: execution went %" PRIu64
+                 " times into 32-bit Arm code, which is not followed: "
+                 "its ranges are missing (decode --engine opencsd follows it)",
+                 decoding->stream->name, engine.unsupported);
     for (uint32_t i = 0; i < decoding->stream->source_count; i++) {
         const struct csp_window_stats *one = &decoding->builders[i].stats;
         struct csp_window_stats *sum = &total->windows;
@@ -155,7 +165,7 @@ int csp_trace_decode(const struct csp_trace_input *input, uint32_t stream,
     for (size_t i = 0; i < decoding.stream->chunks.len && error >= 0; i++)
         error = decode_chunk(&decoding, &decoding.stream->chunks.data[i]);
     if (decoding.engine)
-        add_stats(stats, &decoding);
+        add_stats(stats, &decoding, diag);
     end_decoding(&decoding);
     return error < 0 ? error : 0;
 }

@@ -58,6 +58,7 @@ struct csp_engine_stats {
     uint64_t bytes;       /* trace bytes given, framing included */
     uint64_t bad_packets; /* malformed or reserved */
     uint64_t lost_bytes;  /* skipped until the next synchronisation, or of an unknown trace ID */
+    uint64_t unsupported; /* times that execution entered code which the engine cannot follow */
 };
 
 /* Every engine begins with this; the functions below do nothing but call through it. */

@@ -149,6 +149,7 @@ static struct csp_engine_stats stats(const struct csp_engine *base)
     for (size_t i = 0; i < engine->source_count; i++) {
         total.bad_packets += engine->sources[i].bad_packets;
         total.lost_bytes += engine->sources[i].lost_bytes;
+        total.unsupported += engine->sources[i].resolver.walker.unsupported;
     }
     return total;
 }
