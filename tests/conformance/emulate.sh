@@ -10,6 +10,8 @@ cd "$work"
 command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"; exit 77; }
 [ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped: this build has no emulator"; exit 77; }
 "$CSPROF_SOURCE/tests/programs/build.sh" . || exit $?
+"${CLANG:-clang-22}" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O2 -g -fno-omit-frame-pointer \
+    -mno-omit-leaf-frame-pointer "$CSPROF_SOURCE/demo/mill/unity.c" -o mill
 
 failed=0
 perf=$(command -v perf || true)
@@ -55,6 +57,7 @@ for protocol in etmv4 ete; do
     check deep_recursion 2 "${options[@]}" || failed=1
     check threads 1 "${options[@]}" || failed=1
     check signals 500 "${options[@]}" || failed=1
+    check mill "$CSPROF_SOURCE/demo/unseen.mill" --protocol "$protocol" --period 90001 || failed=1
 done
 perf= # it has had its say about every kind of packet
 check deep_recursion 2 --emulate-granularity block || failed=1
