@@ -110,7 +110,7 @@ static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
 /* Atoms and addresses, nearly all there is, straight to the walker. Returns where another packet
  * begins, or where less than a packet's size is left. */
 static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t *at,
-                                  const uint8_t *end)
+                                  const uint8_t *end, const struct piece *piece)
 {
     struct csp_resolver *resolver = &source->resolver;
     struct csp_walker *walker = &resolver->walker;
@@ -125,10 +125,12 @@ static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t
             break;
         uint32_t atoms = csp_packet_atoms[*at];
         if (atoms) {
-            if (!csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24))
-                break; /* the resolver finds the same, and tells it */
-            at++;
-            continue;
+            if (csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24)) {
+                at++;
+                continue;
+            }
+            take_bad(source, offset_at(piece, at));
+            return at + 1;
         }
         if (*at < 0x90 || *at > 0x9e)
             break;
@@ -156,8 +158,11 @@ static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_
             at = synchronise(source, at, end);
             continue;
         }
-        if (source->state == CSP_SOURCE_DECODES && csp_resolver_is_direct(&source->resolver))
-            at = take_direct(source, at, end);
+        if (source->state == CSP_SOURCE_DECODES && csp_resolver_is_direct(&source->resolver)) {
+            at = take_direct(source, at, end, piece);
+            if (source->state != CSP_SOURCE_DECODES)
+                continue;
+        }
         size_t size = csp_packet_read(&source->reader, at, end, &packet);
         if (!size)
             break;
