@@ -5,6 +5,7 @@
 #include "trace_generator.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,40 @@ static void frames_carry_the_same_trace_between_other_sources(void **state)
     }
 }
 
+struct reader {
+    pthread_t thread;
+    struct csp_generated_trace *trace;
+    struct elements got;
+};
+
+static void *read_trace(void *user)
+{
+    struct reader *reader = user;
+    reader->got = decode(reader->trace, false, &reader->trace->bytes, 2);
+    return NULL;
+}
+
+/* Nothing was looked up before: all of them fill the tables at once. */
+static void threads_share_block_tables(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + 20; seed++) {
+        struct reader readers[THREADS] = {0};
+        struct csp_generated_trace *trace = csp_generate_trace(seed, 2000);
+        for (unsigned i = 0; i < THREADS; i++) {
+            readers[i].trace = trace;
+            assert_int_equal(pthread_create(&readers[i].thread, NULL, read_trace, &readers[i]), 0);
+        }
+        for (unsigned i = 0; i < THREADS; i++) {
+            pthread_join(readers[i].thread, NULL);
+            check(trace, &readers[i].got, seed);
+            csp_vec_free(&readers[i].got.list);
+        }
+        csp_generated_trace_free(trace);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -149,6 +184,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_traces_decode_to_what_they_mean),
         cmocka_unit_test(frames_carry_the_same_trace_between_other_sources),
+        cmocka_unit_test(threads_share_block_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
