@@ -143,7 +143,7 @@ static int parse_options(struct collect *collect, int argc, char **argv)
 
 static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result *result)
 {
-    const struct csp_recording *recording = &result->recording;
+    const struct csp_emulated_recording *recording = &result->recording;
     const struct csp_journal_totals *totals = &recording->totals;
     if (result->signal)
         csp_warn(diag, "the program was killed by signal %d (%s); the recording goes up to there",
@@ -173,7 +173,7 @@ static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result 
 
 static void print_json(const struct collect *collect, const struct csp_emulate_result *result)
 {
-    const struct csp_recording *recording = &result->recording;
+    const struct csp_emulated_recording *recording = &result->recording;
     const struct csp_journal_totals *totals = &recording->totals;
     struct csp_buf out = {0};
     struct csp_json json = {.out = &out};
@@ -223,7 +223,7 @@ static int emulate(struct collect *collect, char **recorder_command)
     int error = csp_emulate_run(options, &result, diag);
     if (error)
         return csp_error_exit(error);
-    const struct csp_recording *recording = &result.recording;
+    const struct csp_emulated_recording *recording = &result.recording;
     warn_of_gaps(diag, &result);
     csp_note(diag,
              "%s: %llu windows and %llu samples from %llu million instructions in %llu thread%s, "

@@ -3,7 +3,7 @@
  * The plugin lives inside QEMU and may die with the program at any moment (exec, a fatal signal),
  * so it appends one record at a time, each with one write, to a file that `csprof collect` has open
  * too; collect turns it into csprof.data when QEMU has ended, however it ended
- * (emulate/recording.h). Host byte order and layout: both ends are one build on one machine.
+ * (emulate/journal_reader.h). Host byte order and layout: both ends are one build on one machine.
  */
 #ifndef CSP_EMULATE_JOURNAL_H
 #define CSP_EMULATE_JOURNAL_H

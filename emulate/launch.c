@@ -235,7 +235,7 @@ static int run_qemu(const struct launch *launch, struct csp_emulate_result *resu
 static int write_recording(const struct launch *launch, struct csp_emulate_result *result,
                            struct csp_diag *diag)
 {
-    struct csp_recording *recording = &result->recording;
+    struct csp_emulated_recording *recording = &result->recording;
     struct stat status;
     if (fstat(launch->journal, &status) != 0)
         return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
@@ -250,7 +250,7 @@ static int write_recording(const struct launch *launch, struct csp_emulate_resul
         return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
     recording->settings = &launch->options->settings;
     recording->command = launch->options->recorder_command;
-    int error = csp_recording_write(recording, launch->options->output, diag);
+    int error = csp_emulated_recording_write(recording, launch->options->output, diag);
     munmap((void *)(uintptr_t)recording->journal, recording->journal_size);
     recording->journal = NULL;
     return error;

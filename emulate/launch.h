@@ -3,7 +3,7 @@
 #define CSP_EMULATE_LAUNCH_H
 
 #include "base/diag.h"
-#include "emulate/recording.h"
+#include "emulate/journal_reader.h"
 #include "emulate/settings.h"
 
 struct csp_emulate_options {
@@ -18,7 +18,7 @@ struct csp_emulate_options {
 };
 
 struct csp_emulate_result {
-    struct csp_recording recording; /* counters; its inputs are gone */
+    struct csp_emulated_recording recording; /* counters; its inputs are gone */
     int exit_code; /* of the program: as a shell tells it, 128 + signal when killed */
     int signal;    /* that killed it, else 0 */
 };

@@ -3,8 +3,8 @@
 
 #include "emulate/user/block.h"
 #include "emulate/user/guest.h"
-#include "emulate/user/machine.h"
 #include "emulate/user/maps.h"
+#include "emulate/user/shared_state.h"
 #include "emulate/user/vcpu.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "emulate/user/vcpu.h"
 
+#include "emulate/user/frame_walk.h"
 #include "emulate/user/guest.h"
 #include "emulate/user/kernel.h"
-#include "emulate/user/machine.h"
-#include "emulate/user/unwind.h"
+#include "emulate/user/shared_state.h"
 
 #include <unistd.h>
 

@@ -7,8 +7,8 @@
  * would have made it on hardware, system-wide rings and AUXTRACE_INFO version 1 included, so that
  * perf 6.1 and later read it too. Records are in the order of their times.
  */
-#ifndef CSP_EMULATE_RECORDING_H
-#define CSP_EMULATE_RECORDING_H
+#ifndef CSP_EMULATE_JOURNAL_READER_H
+#define CSP_EMULATE_JOURNAL_READER_H
 
 #include "base/diag.h"
 #include "emulate/journal.h"
@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-struct csp_recording {
+struct csp_emulated_recording {
     /* In. */
     const struct csp_emulate_settings *settings;
     const uint8_t *journal;
@@ -30,6 +30,7 @@ struct csp_recording {
 };
 
 /* Writes the file. Errors: CSP_ERR_IO. */
-int csp_recording_write(struct csp_recording *recording, const char *path, struct csp_diag *diag);
+int csp_emulated_recording_write(struct csp_emulated_recording *recording, const char *path,
+                                 struct csp_diag *diag);
 
 #endif

@@ -1,7 +1,7 @@
 /* What all threads of the emulated program share: settings, the virtual clock, the journal, the
  * trace IDs. One per process, because a plugin's callbacks carry no context. */
-#ifndef CSP_EMULATE_USER_MACHINE_H
-#define CSP_EMULATE_USER_MACHINE_H
+#ifndef CSP_EMULATE_USER_SHARED_STATE_H
+#define CSP_EMULATE_USER_SHARED_STATE_H
 
 #include "base/map.h"
 #include "base/vec.h"

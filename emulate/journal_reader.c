@@ -1,4 +1,4 @@
-#include "emulate/recording.h"
+#include "emulate/journal_reader.h"
 
 #include "base/vec.h"
 #include "emulate/binary.h"
@@ -18,7 +18,7 @@ enum { PMU_ARMV8 = 8, PMU_CS_ETM = 10 };
 enum { AUXTRACE_CHUNK = 1 << 20 };
 
 struct conversion {
-    struct csp_recording *recording;
+    struct csp_emulated_recording *recording;
     struct csp_writer *writer;
     CSP_VEC(const struct csp_journal_record *) records;
     struct csp_attr attrs[EVENTS];
@@ -51,7 +51,7 @@ static unsigned cpu_of(const struct csp_journal_record *record)
 
 static void read_journal(struct conversion *conversion)
 {
-    struct csp_recording *recording = conversion->recording;
+    struct csp_emulated_recording *recording = conversion->recording;
     const struct csp_journal_record *record;
     size_t offset = 0;
     while ((record = csp_journal_next(recording->journal, recording->journal_size, &offset))) {
@@ -387,7 +387,8 @@ static void release(struct conversion *conversion)
         csp_buf_free(&conversion->rings[cpu].pending);
 }
 
-int csp_recording_write(struct csp_recording *recording, const char *path, struct csp_diag *diag)
+int csp_emulated_recording_write(struct csp_emulated_recording *recording, const char *path,
+                                 struct csp_diag *diag)
 {
     struct conversion conversion = {.recording = recording};
     read_journal(&conversion);

@@ -1,4 +1,4 @@
-#include "emulate/user/machine.h"
+#include "emulate/user/shared_state.h"
 
 #include "emulate/user/vcpu.h"
 

@@ -1,6 +1,6 @@
 /* The callchain that the kernel would have taken, and signal frames on the program's stack. */
-#ifndef CSP_EMULATE_USER_UNWIND_H
-#define CSP_EMULATE_USER_UNWIND_H
+#ifndef CSP_EMULATE_USER_FRAME_WALK_H
+#define CSP_EMULATE_USER_FRAME_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>

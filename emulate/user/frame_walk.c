@@ -1,4 +1,4 @@
-#include "emulate/user/unwind.h"
+#include "emulate/user/frame_walk.h"
 
 #include "emulate/user/guest.h"
 
