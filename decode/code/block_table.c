@@ -13,7 +13,7 @@
 
 /* Two threads may make the same block at once, and one of the numbers is then wasted. */
 enum { SPARE_BLOCKS = 1024, VARIANTS = CSP_ISA_COUNT * 2 };
-enum { POPULATED_AT_FIRST = 4096, HUGE_PAGE = 2 << 20, WORTH_HUGE_PAGES = HUGE_PAGE / 4 };
+enum { BUSY = 256 /* blocks */, SLOTS_AT_ONCE = 8 << 20 /* bytes */ };
 
 struct csp_block_cache {
     const uint8_t *code;
@@ -61,24 +61,24 @@ static void populate(void *start, size_t size)
 #endif
 }
 
-/* Twice as many blocks as so far. */
-static void populate_blocks(struct csp_block_table *table, uint32_t number)
+/* Code that much is traced in is likely to be traced all over: has twice as many blocks as so far,
+ * and once the slots. */
+static void populate_table(struct csp_block_table *table, uint32_t number)
 {
-    uint32_t from = __atomic_load_n(&table->populated, __ATOMIC_RELAXED);
-    uint32_t to = number < POPULATED_AT_FIRST ? POPULATED_AT_FIRST : 2 * number;
-    if (to > table->capacity)
-        to = table->capacity;
-    if (number < from || number >= to)
+    if (number < BUSY || (number & (number - 1)) || number >= table->capacity)
         return;
-    __atomic_store_n(&table->populated, to, __ATOMIC_RELAXED);
-    populate(&table->blocks[number], (to - number) * sizeof *table->blocks);
+    uint32_t count = number < table->capacity - number ? number : table->capacity - number;
+    populate(&table->blocks[number], count * sizeof *table->blocks);
+    size_t slots = ((size_t)table->words + 1) * sizeof *table->slots;
+    if (number == BUSY && slots <= SLOTS_AT_ONCE)
+        populate(table->slots, slots);
 }
 
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
 {
     struct csp_block block = scan(table, word);
     uint32_t number = __atomic_fetch_add(&table->used, 1, __ATOMIC_RELAXED);
-    populate_blocks(table, number);
+    populate_table(table, number);
     while (number >= table->capacity) { /* all numbers are given out: ours is being published */
         __atomic_store_n(&table->used, table->capacity, __ATOMIC_RELAXED);
         uint32_t published = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
@@ -138,17 +138,7 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
     table->waits = waits;
     table->capacity = table->words + SPARE_BLOCKS;
     table->used = CSP_BLOCK_FIRST;
-    table->slots_size = ((size_t)table->words + 1) * sizeof *table->slots;
-    table->slots_memory = reserve(table->slots_size + 2 * (size_t)HUGE_PAGE);
-    table->slots = table->slots_memory;
-    if (table->slots_size < WORTH_HUGE_PAGES) {
-        populate(table->slots, table->slots_size);
-    } else {
-        uintptr_t start = (uintptr_t)table->slots_memory;
-        table->slots = (uint32_t *)((start + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-        madvise(table->slots, (table->slots_size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
-                MADV_HUGEPAGE);
-    }
+    table->slots = reserve(((size_t)table->words + 1) * sizeof *table->slots);
     table->blocks = reserve((size_t)table->capacity * sizeof *table->blocks);
     return table;
 }
@@ -172,7 +162,7 @@ void csp_block_cache_destroy(struct csp_block_cache *cache)
         struct csp_block_table *table = cache->tables[i];
         if (!table)
             continue;
-        munmap(table->slots_memory, table->slots_size + 2 * (size_t)HUGE_PAGE);
+        munmap(table->slots, ((size_t)table->words + 1) * sizeof *table->slots);
         munmap(table->blocks, (size_t)table->capacity * sizeof *table->blocks);
         free(table);
     }

@@ -71,11 +71,8 @@ struct csp_block_table {
     uint32_t *slots; /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
     struct csp_block *blocks;
     uint32_t used, capacity; /* of blocks */
-    uint32_t populated;      /* blocks whose memory is there already */
     uint8_t isa;             /* enum csp_isa */
     bool waits;              /* WFI and WFE are waypoints */
-    void *slots_memory;      /* what the slots are a part of */
-    size_t slots_size;
 };
 
 #define CSP_SLOT_RUNS_OUT (UINT32_C(1) << 31)

@@ -5,7 +5,7 @@
 
 void csp_walker_reset(struct csp_walker *walker)
 {
-    walker->needs_address = walker->needs_context = true;
+    walker->needs_address = walker->needs_context = walker->pc_is_stale = true;
     walker->is_64bit = false;
     walker->isa = CSP_ISA_A32;
     walker->block = CSP_BLOCK_UNKNOWN;
