@@ -86,24 +86,40 @@ static uint32_t inlinee(struct csp_program *program, uint32_t parent, uint32_t c
     return csp_probes_add_node(&program->probes, parent, callsite, function);
 }
 
+/* Of the functions at a symbol, the one of that name; the symbol's own where names cannot tell. */
+static uint32_t find_top(const struct csp_program *program, uint64_t start, const char *name)
+{
+    const struct csp_probes *probes = &program->probes;
+    const uint64_t *known = csp_map_find(&probes->by_start, start);
+    if (!known)
+        return CSP_NO_NODE;
+    uint32_t first = (uint32_t)(*known - 1), containing = CSP_NO_NODE;
+    for (uint32_t node = first; node != CSP_NO_NODE; node = probes->nodes.data[node].next_sibling) {
+        if (names_agree(node_name(program, node), name))
+            return node;
+        if (containing == CSP_NO_NODE && strstr(node_name(program, node), name))
+            containing = node;
+    }
+    return containing != CSP_NO_NODE ? containing : first;
+}
+
 /* The top node of the code at [start …), made when only calls are in it. */
 static uint32_t top_node(struct csp_program *program, uint64_t start, const char *name)
 {
-    uint64_t *known = csp_map_at(&program->probes.by_start, start);
-    if (*known)
-        return (uint32_t)(*known - 1);
+    uint32_t known = find_top(program, start, name);
+    if (known != CSP_NO_NODE)
+        return known;
     uint32_t function = described_function(program, name);
     if (function == UINT32_MAX)
         return CSP_NO_NODE;
     uint32_t node = csp_probes_add_node(&program->probes, CSP_NO_NODE, 0, function);
-    program->probes.nodes.data[node].start = start;
-    *known = (uint64_t)node + 1;
+    csp_probes_place(&program->probes, node, start, true);
     return node;
 }
 
 enum { ENDS_STRAIGHT_CODE = CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH };
 
-/* Jumps out of a function at its end are calls too. */
+/* Jumps out of a function at its end are calls too, and so may be jumps to its own start. */
 static bool may_call(const struct csp_program *program, uint64_t address, uint8_t flags,
                      uint32_t function)
 {
@@ -117,7 +133,9 @@ static bool may_call(const struct csp_program *program, uint64_t address, uint8_
     struct csp_insn insn;
     return csp_machine_decode(program->machine, section->bytes + (address - section->start),
                               section->end - address, address, &insn) &&
-           insn.has_target && csp_functions_at(&program->functions, insn.target) != function;
+           insn.has_target &&
+           (csp_functions_at(&program->functions, insn.target) != function ||
+            csp_functions_find_start(&program->functions, insn.target));
 }
 
 /* LDP X29, X30 from the stack (post-index and offset), LDR X30 from the stack, ADD SP, SP, #n,

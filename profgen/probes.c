@@ -93,8 +93,9 @@ struct reader {
     const struct csp_map *symbols;
     struct csp_cursor cursor;
     uint64_t address;
-    bool placed;   /* `address` is known */
-    bool absolute; /* an old encoding: addresses chain across functions */
+    bool placed;    /* `address` is known */
+    bool absolute;  /* an old encoding: addresses chain across functions */
+    bool elsewhere; /* the record is of code at the symbol of another function */
 };
 
 struct open_record {
@@ -131,6 +132,7 @@ static void read_probe(struct reader *reader, uint32_t node)
     if (cursor->overrun)
         return;
     if (sentinel) {
+        reader->elsewhere = true;
         reader->probes->nodes.data[node].start = reader->placed ? reader->address : 0;
     } else if (reader->placed) {
         probe.address = reader->address;
@@ -154,6 +156,8 @@ static struct open_record read_record(struct reader *reader, uint32_t parent)
         return record;
     uint32_t function = csp_probes_function(reader->probes, reader->names, guid);
     record.node = csp_probes_add_node(reader->probes, parent, callsite, function);
+    if (parent == CSP_NO_NODE)
+        reader->elsewhere = false;
     if (parent == CSP_NO_NODE && !reader->absolute) {
         reader->placed = find_symbol(reader, guid, &reader->address);
         reader->probes->nodes.data[record.node].start = reader->placed ? reader->address : 0;
@@ -163,15 +167,21 @@ static struct open_record read_record(struct reader *reader, uint32_t parent)
     return record;
 }
 
-/* Remembers which top node is at which symbol. */
-static void index_start(struct csp_probes *probes, uint32_t node)
+void csp_probes_place(struct csp_probes *probes, uint32_t node, uint64_t start, bool own_symbol)
 {
-    uint64_t start = probes->nodes.data[node].start;
+    struct csp_probe_node *placed = &probes->nodes.data[node];
+    placed->start = start;
     if (!start)
         return;
     uint64_t *known = csp_map_at(&probes->by_start, start);
-    if (!*known)
+    if (*known && !own_symbol) {
+        struct csp_probe_node *first = &probes->nodes.data[*known - 1];
+        placed->next_sibling = first->next_sibling;
+        first->next_sibling = node;
+    } else {
+        placed->next_sibling = *known ? (uint32_t)(*known - 1) : CSP_NO_NODE;
         *known = (uint64_t)node + 1;
+    }
 }
 
 int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const uint8_t *data,
@@ -187,7 +197,8 @@ int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const u
             struct open_record *top = &open.data[open.len - 1];
             if (!top->inlinees_left) {
                 if (open.len == 1)
-                    index_start(probes, top->node);
+                    csp_probes_place(probes, top->node, probes->nodes.data[top->node].start,
+                                     !reader.elsewhere);
                 open.len--;
                 continue;
             }

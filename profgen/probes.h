@@ -34,11 +34,11 @@ struct csp_probe_function {
 
 /* A function, or a function inlined at a callsite of `parent`. */
 struct csp_probe_node {
-    uint32_t parent;                  /* CSP_NO_NODE: a function of its own */
-    uint32_t callsite;                /* the parent's call probe; 0 when unknown */
-    uint32_t function;                /* in csp_probes.functions */
-    uint32_t first_probe, last_probe; /* chained by csp_probe.next */
-    uint32_t first_child, next_sibling;
+    uint32_t parent;                    /* CSP_NO_NODE: a function of its own */
+    uint32_t callsite;                  /* the parent's call probe; 0 when unknown */
+    uint32_t function;                  /* in csp_probes.functions */
+    uint32_t first_probe, last_probe;   /* chained by csp_probe.next */
+    uint32_t first_child, next_sibling; /* of a function of its own: the next at its symbol */
     uint64_t start; /* of a function of its own: address of its symbol, 0 when unknown */
 };
 
@@ -60,7 +60,7 @@ struct csp_probes {
     CSP_VEC(struct csp_probe_node) nodes;
     CSP_VEC(struct csp_probe) probes;
     CSP_VEC(struct csp_probe_at) by_address; /* then in the order of the section */
-    struct csp_map by_start;                 /* symbol address to top node + 1 */
+    struct csp_map by_start; /* symbol address to top node + 1, its own if possible */
     bool has_call_probes;
     uint64_t unplaced;      /* probes of functions whose symbol is not in the binary */
     uint64_t missing_guids; /* GUIDs without a description */
@@ -92,6 +92,9 @@ uint32_t csp_probes_function(struct csp_probes *probes, struct csp_intern *names
 uint32_t csp_probes_add_node(struct csp_probes *probes, uint32_t parent, uint32_t callsite,
                              uint32_t function);
 void csp_probes_add(struct csp_probes *probes, struct csp_probe probe);
+/* Says where a function of its own starts. The code at a symbol may be of several functions: where
+ * code has lost its place in the inline tree, its function is one beside the symbol's own. */
+void csp_probes_place(struct csp_probes *probes, uint32_t node, uint64_t start, bool own_symbol);
 
 /* The first entry of by_address at or above an address; may be its length. */
 size_t csp_probes_from(const struct csp_probes *probes, uint64_t address);

@@ -136,6 +136,27 @@ static void a_sentinel_names_the_symbol_of_a_split_part(void **state)
     assert_int_equal(f->probes.nodes.data[0].start, 0x3000);
 }
 
+static void a_symbol_leads_to_all_functions_of_its_code(void **state)
+{
+    struct fixture *f = *state;
+    for (int part = 0; part < 2; part++) { /* at main's symbol, before and after its own record */
+        begin_record(&f->section, CALLEE, 2, 0);
+        add_sentinel(&f->section, MAIN);
+        add_probe(&f->section, 1, CSP_PROBE_BLOCK, 8);
+        if (part == 0)
+            write_main(&f->section);
+    }
+    assert_int_equal(read_section(f, f->section.len), 0);
+    const uint64_t *known = csp_map_find(&f->probes.by_start, 0x1000);
+    assert_non_null(known);
+    const struct csp_probe_node *nodes = f->probes.nodes.data;
+    uint32_t own = (uint32_t)(*known - 1), second = nodes[own].next_sibling;
+    assert_int_equal(f->probes.functions.data[nodes[own].function].guid, MAIN);
+    assert_int_equal(f->probes.functions.data[nodes[second].function].guid, CALLEE);
+    assert_int_not_equal(nodes[second].next_sibling, CSP_NO_NODE);
+    assert_int_equal(nodes[nodes[second].next_sibling].next_sibling, CSP_NO_NODE);
+}
+
 static void probes_without_a_symbol_are_counted_not_misplaced(void **state)
 {
     struct fixture *f = *state;
@@ -195,6 +216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(distances_run_through_inlinees, setup, teardown),
         cmocka_unit_test_setup_teardown(each_function_starts_at_its_symbol, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sentinel_names_the_symbol_of_a_split_part, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_symbol_leads_to_all_functions_of_its_code, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(probes_without_a_symbol_are_counted_not_misplaced, setup,
                                         teardown),
