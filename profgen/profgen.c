@@ -71,8 +71,8 @@ void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample
 static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *diag)
 {
     static const char *const reasons[CSP_REJECT_COUNT] = {
-        "have no branch history (record with a branch stack, or decode the trace first)",
-        "could not be paired with a trace window",
+        "have no branch history (record with a branch stack)",
+        "belong to no trace window (`csprof decode --format none` tells what became of the trace)",
         "have no callchain (record with one, or ask for --mode flat)",
         "are outside the binary (is it the one that ran?)",
         "were taken in another function than their newest branch leads to",

@@ -5,8 +5,12 @@
 
 #include <string.h>
 
-/* Enough samples to tell which program was meant. */
-enum { SAMPLES_LOOKED_AT = 20000 };
+enum {
+    SAMPLES_LOOKED_AT = 20000, /* enough to tell which program was meant */
+    /* Trace without samples is cut into some, all of it; how long they are only decides how many
+     * call stacks there are to unwind. */
+    INSTRUCTIONS_PER_CUT = 1000,
+};
 
 static const char *last_component(const char *path)
 {
@@ -187,11 +191,20 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
 {
     struct reader reader = {.gen = gen, .spaces = csp_recording_spaces(recording)};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
-    int error = find_program(&reader, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    int error = find_program(&reader, name, diag);
     if (!error) {
-        const struct csp_recording_samples_options options = {
-            .create = engine, .sample = on_sample, .user = &reader, .progress = progress};
+        const struct csp_recording_samples_options options = {.create = engine,
+                                                              .sample = on_sample,
+                                                              .user = &reader,
+                                                              .progress = progress,
+                                                              .period = INSTRUCTIONS_PER_CUT};
         error = csp_recording_samples(recording, &options, stats, diag);
+        if (!error && !stats->stitch.pauses && !stats->cut && !stats->native)
+            error = csp_fail(diag, CSP_ERR_INPUT,
+                             "%s has neither samples with a branch history nor trace to cut some "
+                             "from: record for longer, or with a smaller --period",
+                             name);
     }
     free(reader.ours);
     csp_vec_free(&reader.frames);

@@ -104,7 +104,7 @@ static bool build(struct csp_sample_set *set, const struct csp_program *program,
                   const struct csp_sample *sample, struct csp_flat_sample *flat)
 {
     bool whole_window = sample->start && sample->end;
-    if (sample->verdict == CSP_VERDICT_AMBIGUOUS)
+    if (sample->verdict == CSP_VERDICT_NONE || sample->verdict == CSP_VERDICT_AMBIGUOUS)
         return reject(set, CSP_REJECT_UNSTITCHED, sample->count);
     if (!sample->branch_len && (set->compat || !whole_window))
         return reject(set, CSP_REJECT_NO_BRANCHES, sample->count);

@@ -101,6 +101,13 @@ expect 3 'not a perf.data file' -i text
 # A recording and another build of its program.
 if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" ]; then
     "$csprof" collect -q --emulate -o data -- ./good >/dev/null 2>&1
+    # The trace comes last in the file; what is left has samples, and no window for them.
+    head -c $(($(stat -c %s data) / 4)) data >cut-short
+    expect 3 'belong to no trace window' -i cut-short
+    head -c 3000 data >cut-shorter
+    expect 3 'cut-shorter' -i cut-shorter
+    "$csprof" collect -q --emulate --period 1G -o no-windows -- ./good >/dev/null 2>&1
+    expect 3 'no-windows has neither samples .* smaller --period' -i no-windows -b good
     mkdir other && FACTOR=5 build other/good "${probes[@]}"
     expect 3 'its build-id is .* in data it is' -i data -b other/good
     expect 3 'has no samples of without-lines' -i data -b without-lines
