@@ -1,5 +1,7 @@
 #include "decode/trace/native/resolver.h"
 
+#include <string.h>
+
 /* How uncommitted elements from before the trace began, and a later Trace Info, are held. */
 enum { HELD_UNSEEN = CSP_PACKET_BAD, HELD_INFO = CSP_PACKET_TRACE_INFO };
 
@@ -44,10 +46,22 @@ void csp_resolver_reset(struct csp_resolver *resolver)
     resolver->context_id = resolver->vmid = 0;
 }
 
+/* Moves what is held to the front, once more was let go than is left. */
+static void compact(struct csp_resolver *resolver)
+{
+    size_t left = resolver->held.len - resolver->first;
+    if (left && (resolver->first < 256 || resolver->first < left))
+        return;
+    if (left)
+        memmove(resolver->held.data, resolver->held.data + resolver->first,
+                left * sizeof *resolver->held.data);
+    resolver->first = 0;
+    resolver->held.len = left;
+}
+
 static struct csp_held *hold(struct csp_resolver *resolver, uint8_t type)
 {
-    if (resolver->first == resolver->held.len)
-        resolver->first = resolver->held.len = 0;
+    compact(resolver);
     csp_vec_push(&resolver->held, (struct csp_held){.type = type});
     return &resolver->held.data[resolver->held.len - 1];
 }
