@@ -2,14 +2,18 @@
 """Compares what a decoder found in a recording of the machine with what really ran.
 
     compare.py runs TRUTH MARK [BELOW] < csprof decode --format script
+    compare.py rest TRUTH MARK [BELOW] < csprof decode --format script
     compare.py branches TRUTH MARK [BELOW] < perf script --itrace=b -F ip,addr,flags
     compare.py samples TRUTH MARK < csprof decode --format samples
     compare.py duty TRUTH MARK OTHER
+    compare.py lengths TRUTH MARK INSTRUCTIONS
 
 TRUTH is the machine's truth file (emulate/machine/machine_truth.h), of which the part after
 `mark MARK` counts. With BELOW, only runs that begin below that address count: the static program's.
-Prints one line and exits 0 when they agree, 1 when not. `duty` prints the share of the instructions
-traced after MARK in those traced after `mark OTHER`.
+Prints one line and exits 0 when they agree, 1 when not. `rest`: of a recording that lost its oldest
+trace, what is there must be what ran last. `duty` prints the share of the instructions
+traced after MARK in those traced after `mark OTHER`. `lengths`: all windows but those that a context
+switch cut, or that came too soon, have so many instructions.
 """
 import collections
 import re
@@ -71,10 +75,12 @@ def difference(found, true):
     return sum(missing.values()) + sum(extra.values())
 
 
-def compare_runs(windows, below):
-    """Every run, as the sequence of its branches; their order is not compared."""
+def true_runs(windows, below):
     true = [visible(run) for window in windows for run in window.runs]
-    true = [branches for branches in true if branches and branches[0][0] < below]
+    return [branches for branches in true if branches and branches[0][0] < below]
+
+
+def found_runs(below):
     found = []
     for line in sys.stdin:
         if not line.startswith('\t'):
@@ -83,9 +89,27 @@ def compare_runs(windows, below):
         run = tuple((int(a, 16), int(b, 16)) for a, b in reversed(pairs))
         if run and run[0][0] < below:
             found.append(run)
+    return found
+
+
+def compare_runs(windows, below):
+    """Every run, as the sequence of its branches; their order is not compared."""
+    true, found = true_runs(windows, below), found_runs(below)
     wrong = difference(found, true)
     print('%d runs, %d branches, %d differences' % (len(true), sum(map(len, true)), wrong))
     return wrong == 0 and true
+
+
+def compare_rest(windows, below):
+    """Runs that are there as a whole, but for one whose beginning is lost."""
+    true, found = true_runs(windows, below), found_runs(below)
+    whole = set(true)
+    cut = [run for run in found if run not in whole]
+    wrong = [run for run in cut if not any(t[-len(run):] == run for t in true)]
+    lost = sum(map(len, true)) - sum(map(len, found))
+    print('%d branches of %d lost, %d runs cut, %d runs wrong' %
+          (lost, sum(map(len, true)), len(cut), len(wrong)))
+    return not wrong and len(cut) == 1 and lost > 0
 
 
 def compare_branches(windows, below):
@@ -148,12 +172,20 @@ def instructions(path, mark):
     return sum(run.instructions for window in read_truth(path, mark) for run in window.runs)
 
 
+def compare_lengths(windows, wanted):
+    lengths = [sum(run.instructions for run in window.runs) for window in windows if window.runs]
+    right = lengths.count(wanted)
+    print('%d of %d windows have %d instructions' % (right, len(lengths), wanted))
+    return right >= 20 and right >= 0.8 * len(lengths)
+
+
 def main():
     what, path, mark = sys.argv[1:4]
     if what == 'duty':
         print('%.4f' % (instructions(path, mark) / instructions(path, sys.argv[4])))
         return
-    compare = {'runs': compare_runs, 'branches': compare_branches, 'samples': compare_samples}
+    compare = {'runs': compare_runs, 'rest': compare_rest, 'branches': compare_branches,
+               'samples': compare_samples, 'lengths': compare_lengths}
     below = int(sys.argv[4], 0) if len(sys.argv) > 4 else 1 << 64
     sys.exit(0 if compare[what](read_truth(path, mark), below) else 1)
 

@@ -26,3 +26,13 @@ free_running 6 pause_threads ./bare 5000 2
 record 7 all -m,8M -e cs_etm/timestamp=15/u -- ./bare 6000 1
 record 8 strobe2 -m,8M -e cs_etm/autofdo,preset=1/u -- ./bare 6000 1
 record 9 strobe16 -m,8M -e cs_etm/autofdo,preset=4/u -- ./bare 6000 1
+# The numbers go on with letters: mark takes one character. A ring that is too small, and a filter.
+record A small -m,64K -e cs_etm//u -- ./bare 4000 1
+record B filter -e cs_etm//u --filter 'filter descend @ ./bare' -- ./bare 300 1
+# The pulse: windows of a fixed number of cycles, with the module that stands in for TRCEXTOUT1.
+if [ -e extout_standin.ko ]; then
+    insmod extout_standin.ko
+    record 0 pulse -e cs_etm/aux-action=start-paused,timestamp=8/u \
+        -e cycles/aux-action=resume,period=105002/u \
+        -e cycles/aux-action=pause,period=4000,call-graph=fp/u -- ./bare 10000 1
+fi

@@ -35,6 +35,8 @@ cd "$work"
 skip_on "no cross compiler for the programs" "$tests/programs/build.sh" . bare mark signals
 skip_on "the guest's packages or tools cannot be had" "$machine/build-image"
 cp "$tests/machine/guest.sh" .
+"$machine/build-module" "$machine/guest/extout_standin.c" extout_standin.ko ||
+    echo "skipped: the pulse: its module cannot be built (see above)"
 started=$SECONDS
 "$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- true ||
     { echo "FAILED: boot and halt"; exit 1; }
@@ -93,9 +95,15 @@ expect "csprof, threads on two CPUs" decode runs threads 2
 expect "csprof, system-wide" decode runs system 3 $below
 expect "csprof, strobing one window in 3" decode runs strobe2 8
 expect "csprof, strobing one window in 17" decode runs strobe16 9
+expect "csprof, a ring that is too small" decode rest small 17 # mark A
+expect "csprof, a filter on addresses" decode runs filter 18   # mark B
 expect "the duty of autofdo,preset=1" duty strobe2 8 0.33333
 expect "the duty of autofdo,preset=4" duty strobe16 9 0.05882
 expect "csprof, pauses of one thread" decode samples pause 4
+if [ -e extout_standin.ko ]; then
+    expect "windows of the pulse" python3 "$tests/machine/compare.py" lengths truth 0 1000
+    expect "csprof, the pulse" decode samples pulse 0
+fi
 if newer=$("$machine/host-perf" --version); then
     echo "newer perf: $newer"
     expect "perf of the guest, one thread" perf_branches "$machine/host-perf" single.data 1
