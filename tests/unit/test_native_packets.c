@@ -106,7 +106,9 @@ static struct csp_trace_config config_of(unsigned flags)
         .configr = 1 | (flags & STACK ? 1u << 12 : 0) | (flags & IDS ? 3u << 6 : 0) |
                    (flags & COND ? 1u << 8 : 0),
         .idr0 = 1 | 1u << 15 | 1u << 6 | (flags & COMMIT ? 0 : 1u << 29),
-        .idr1 = flags & ETE ? 0x4100fff3 : 0x4100f421,
+        .idr1 = flags & ETE     ? 0x4100fff3
+                : flags & WAITS ? 0x4100f431 /* ETMv4.3 */
+                                : 0x4100f421,
         .idr2 = 4u << 10 | 4u << 5 | 8 | (flags & WAITS ? 1u << 31 : 0),
         .idr8 = flags & SPEC ? 16 : 0,
         .devarch = flags & ETE ? 0x47735a13 : 0,

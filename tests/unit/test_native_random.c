@@ -79,8 +79,8 @@ static void feed_in_pieces(struct csp_engine *engine, const char *data, size_t s
     }
 }
 
-static struct elements decode(struct csp_generated_trace *trace, bool formatted,
-                              const struct csp_buf *bytes, uint64_t seed)
+static struct elements decode_by(csp_engine_create_fn *create, struct csp_generated_trace *trace,
+                                 bool formatted, const struct csp_buf *bytes, uint64_t seed)
 {
     struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
     struct elements got = {0};
@@ -88,8 +88,7 @@ static struct elements decode(struct csp_generated_trace *trace, bool formatted,
     struct csp_trace_config config = trace->config;
     if (!formatted)
         config.trace_id = 0;
-    assert_int_equal(
-        csp_engine_create_native(&engine, &config, 1, formatted, &code, keep, &got, NULL), 0);
+    assert_int_equal(create(&engine, &config, 1, formatted, &code, keep, &got, NULL), 0);
     if (seed & 1)
         feed_in_pieces(engine, bytes->data, bytes->len, seed);
     else
@@ -97,6 +96,12 @@ static struct elements decode(struct csp_generated_trace *trace, bool formatted,
     csp_engine_flush(engine);
     csp_engine_destroy(engine);
     return got;
+}
+
+static struct elements decode(struct csp_generated_trace *trace, bool formatted,
+                              const struct csp_buf *bytes, uint64_t seed)
+{
+    return decode_by(csp_engine_create_native, trace, formatted, bytes, seed);
 }
 
 static void random_traces_decode_to_what_they_mean(void **state)
@@ -139,6 +144,28 @@ static void frames_carry_the_same_trace_between_other_sources(void **state)
         csp_buf_free(&frames);
         csp_generated_trace_free(trace);
     }
+}
+
+/* OpenCSD 1.3.3 is right, and does not crash, on ETMv4 without speculation and return stack. */
+static void the_reference_finds_the_same_where_it_is_right(void **state)
+{
+    unsigned compared = 0;
+    (void)state;
+    for (uint64_t seed = first_seed; seed < first_seed + trace_count; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, 300);
+        const struct csp_trace_config *config = &trace->config;
+        bool is_right = config->protocol == CSP_PROTOCOL_ETMV4 && !config->idr8 &&
+                        !(config->configr & 1u << 12);
+        if (is_right) {
+            struct elements got =
+                decode_by(csp_engine_create_opencsd, trace, false, &trace->bytes, 2);
+            check(trace, &got, seed);
+            csp_vec_free(&got.list);
+            compared++;
+        }
+        csp_generated_trace_free(trace);
+    }
+    assert_true(compared > 0 || trace_count < 50);
 }
 
 struct reader {
@@ -184,6 +211,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_traces_decode_to_what_they_mean),
         cmocka_unit_test(frames_carry_the_same_trace_between_other_sources),
+        cmocka_unit_test(the_reference_finds_the_same_where_it_is_right),
         cmocka_unit_test(threads_share_block_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

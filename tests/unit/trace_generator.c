@@ -767,7 +767,7 @@ static void configure(struct generator *g)
     config->traceidr = 0x10;
     /* 64-bit timestamps, Q elements, commit option. */
     config->idr0 = 1 | 8u << 24 | 1u << 15 | 1u << 9 | 1u << 7 | (g->counts_commit ? 0 : 1u << 29);
-    config->idr1 = g->ete ? 0x4100fff3 : 0x4100f421;
+    config->idr1 = g->ete ? 0x4100fff3 : 0x4100f431;
     config->idr2 = 4u << 10 | 4u << 5 | 8 | 8u << 25 | (g->waits ? 1u << 31 : 0);
     config->idr8 = g->depth_max;
     config->devarch = g->ete ? 0x47735a13 : 0;

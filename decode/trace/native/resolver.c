@@ -9,6 +9,13 @@ enum { HELD_UNSEEN = CSP_PACKET_BAD, HELD_INFO = CSP_PACKET_TRACE_INFO };
 enum { IDR0_TSMARK = 1u << 23, IDR0_COMMTRANS = 1u << 26, CONFIGR_RS = 1u << 12 };
 static const uint32_t idr2_wfxmode = 1u << 31;
 
+/* TRCIDR2.WFXMODE is from ETMv4.3 on; TRCIDR1 has major and minor version in bits [11:4]. */
+static bool waits_are_waypoints(const struct csp_trace_config *config)
+{
+    bool has_mode = config->protocol == CSP_PROTOCOL_ETE || (config->idr1 >> 4 & 0xff) >= 0x43;
+    return has_mode && (config->idr2 & idr2_wfxmode);
+}
+
 void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_config *config,
                        uint8_t source, const struct csp_code_memory *code,
                        struct csp_element_batch *out)
@@ -18,7 +25,7 @@ void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_con
         .walker = {.out = out,
                    .code = code,
                    .source = source,
-                   .waits = config->idr2 & idr2_wfxmode,
+                   .waits = waits_are_waypoints(config),
                    .has_return_stack = config->configr & CONFIGR_RS,
                    .returns_by_branch = is_ete},
         .is_ete = is_ete,
