@@ -157,28 +157,32 @@ enum csp_leaf_state csp_leaf_table_find(struct csp_leaf_table *table, uint64_t a
     return state;
 }
 
-static void find_segments(struct csp_leaf_table *table, Elf *elf)
+static void take_code(struct csp_leaf_table *table, const GElf_Phdr *header, const uint8_t *bytes)
 {
-    size_t count, size;
-    const uint8_t *file = (const uint8_t *)elf_rawfile(elf, &size);
-    if (!file || elf_getphdrnum(elf, &count) != 0)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-            !(header.p_flags & PF_X) || header.p_offset > size ||
-            header.p_filesz > size - header.p_offset)
-            continue;
-        csp_vec_push(&table->segments,
-                     (struct segment){header.p_vaddr, header.p_vaddr + header.p_filesz,
-                                      file + header.p_offset});
-    }
+    struct segment segment = {header->p_vaddr, header->p_vaddr + header->p_filesz, bytes};
+    csp_vec_push(&table->segments, segment);
 }
 
 /* .eh_frame_hdr (Linux Standard Base, "The .eh_frame_hdr section"): version 1, encodings of the
  * pointer to .eh_frame, of the count, of the table. Linkers write sdata4 pcrel, udata4, sdata4
  * datarel. */
-static void find_search_table(struct csp_leaf_table *table, Elf *elf)
+static void take_search_table(struct csp_leaf_table *table, const GElf_Phdr *header,
+                              const uint8_t *bytes)
+{
+    static const uint8_t usual[4] = {1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
+                                     DW_EH_PE_datarel | DW_EH_PE_sdata4};
+    const size_t head = 12, entry = 8;
+    if (header->p_filesz < head || memcmp(bytes, usual, sizeof usual) != 0)
+        return;
+    size_t len = csp_load32(bytes + 8);
+    if (len > (header->p_filesz - head) / entry)
+        return;
+    table->search_table = bytes + head;
+    table->search_base = header->p_vaddr;
+    table->search_len = len;
+}
+
+static void take_segments(struct csp_leaf_table *table, Elf *elf)
 {
     size_t count, size;
     const uint8_t *file = (const uint8_t *)elf_rawfile(elf, &size);
@@ -186,22 +190,13 @@ static void find_search_table(struct csp_leaf_table *table, Elf *elf)
         return;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_GNU_EH_FRAME ||
-            header.p_offset > size || header.p_filesz > size - header.p_offset ||
-            header.p_filesz < 12)
+        if (!gelf_getphdr(elf, (int)i, &header) || header.p_offset > size ||
+            header.p_filesz > size - header.p_offset)
             continue;
-        const uint8_t *at = file + header.p_offset;
-        static const uint8_t usual[4] = {1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
-                                         DW_EH_PE_datarel | DW_EH_PE_sdata4};
-        if (memcmp(at, usual, sizeof usual) != 0)
-            return;
-        size_t len = csp_load32(at + 8);
-        if (len > (header.p_filesz - 12) / 8)
-            return;
-        table->search_table = at + 12;
-        table->search_base = header.p_vaddr;
-        table->search_len = len;
-        return;
+        if (header.p_type == PT_LOAD && header.p_flags & PF_X)
+            take_code(table, &header, file + header.p_offset);
+        if (header.p_type == PT_GNU_EH_FRAME)
+            take_search_table(table, &header, file + header.p_offset);
     }
 }
 
@@ -212,8 +207,7 @@ struct csp_leaf_table *csp_leaf_table_create(Elf *elf)
         return NULL;
     struct csp_leaf_table *table = csp_calloc(1, sizeof *table);
     table->cfi = cfi;
-    find_segments(table, elf);
-    find_search_table(table, elf);
+    take_segments(table, elf);
     return table;
 }
 
