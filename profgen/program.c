@@ -80,6 +80,19 @@ static void read_section(struct csp_program *program, const GElf_Shdr *header, c
     }
 }
 
+/* By its section: the values of symbols in sections that are not loaded (where linkers put mapping
+ * symbols too) are offsets, and may look like addresses of code. */
+static bool is_in_code(const struct csp_program *program, const GElf_Sym *symbol)
+{
+    GElf_Shdr section;
+    if (symbol->st_shndx != SHN_XINDEX &&
+        (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
+         !gelf_getshdr(elf_getscn(program->elf, symbol->st_shndx), &section) ||
+         !(section.sh_flags & SHF_EXECINSTR)))
+        return false;
+    return csp_code_section(&program->code, symbol->st_value);
+}
+
 static void read_symbols(struct csp_program *program, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
@@ -88,8 +101,7 @@ static void read_symbols(struct csp_program *program, Elf_Scn *section, const GE
     size_t count = data->d_size / header->sh_entsize;
     for (size_t i = 1; i < count; i++) {
         GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-            symbol.st_shndx == SHN_ABS || !csp_code_section(&program->code, symbol.st_value))
+        if (!gelf_getsym(data, (int)i, &symbol) || !is_in_code(program, &symbol))
             continue;
         const char *name = elf_strptr(program->elf, header->sh_link, symbol.st_name);
         csp_vec_push(&program->symbols,
