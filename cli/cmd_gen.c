@@ -1,190 +1,44 @@
 /* csprof gen: samples to a profile. */
-#include "cli/cli.h"
-
 #include "base/file.h"
-#include "base/parse.h"
 #include "base/progress.h"
-#include "profgen/profgen.h"
-#include "profgen/recording_input.h"
+#include "cli/gen_options.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-struct gen {
-    struct csp_cli *cli;
-    struct csp_profgen_options options;
-    CSP_VEC(const char *) inputs, scripts;
-    CSP_VEC(struct csp_recording *) recordings;
-    const char *output_path, *symfs;
-    csp_engine_create_fn *engine;
-    struct csp_recording_samples_stats recorded;
-    bool preinliner;
-};
-
-/* How the value of an option is read, and where it goes. */
-enum option_kind { SWITCH, SIGNED, COUNT32, COUNT64, TEXT, FILES, WORD };
-
-struct option {
-    const char *name;
-    enum option_kind kind;
-    size_t offset;     /* in struct gen */
-    size_t also;       /* COUNT64: the bool that tells it was given */
-    const char *words; /* WORD: those accepted, separated by blanks; stored as an int */
-};
-
-#define IN(member) offsetof(struct gen, member)
-
-static const struct option options[] = {
-    {"-i", FILES, IN(inputs), 0, NULL},
-    {"--perfscript", FILES, IN(scripts), 0, NULL},
-    {"--ps", FILES, IN(scripts), 0, NULL},
-    {"-b", TEXT, IN(options.binary_path), 0, NULL},
-    {"--binary", TEXT, IN(options.binary_path), 0, NULL},
-    {"-o", TEXT, IN(output_path), 0, NULL},
-    {"--output", TEXT, IN(output_path), 0, NULL},
-    {"--symfs", TEXT, IN(symfs), 0, NULL},
-    {"--format", WORD, IN(options.profile.format), 0, "text extbinary binary"},
-    {"--mode", WORD, IN(options.mode), 0, "auto cs flat"},
-    {"--csspgo-preinliner", SWITCH, IN(preinliner), 0, NULL},
-    {"--gen-cs-nested-profile", SWITCH, IN(options.profile.nested), 0, NULL},
-    {"--compress-recursion", SIGNED, IN(options.compress_recursion), 0, NULL},
-    {"--csprof-max-context-depth", SIGNED, IN(options.max_context_depth), 0, NULL},
-    {"--csprof-max-unsymbolized-context-depth", SIGNED, IN(options.max_unsymbolized_depth), 0,
-     NULL},
-    {"--infer-missing-frames", SWITCH, IN(options.infer_missing_frames), 0, NULL},
-    {"--max-search-depth", COUNT32, IN(options.max_search_depth), 0, NULL},
-    {"--csprof-merge-cold-context", SWITCH, IN(options.profile.merge_cold), 0, NULL},
-    {"--csprof-max-cold-context-depth", COUNT32, IN(options.profile.cold_context_depth), 0, NULL},
-    {"--trim-cold-profile", SWITCH, IN(options.profile.trim_cold), 0, NULL},
-    {"--profile-summary-hot-count", COUNT64, IN(options.profile.hot_count),
-     IN(options.profile.has_hot_count), NULL},
-    {"--profile-summary-cold-count", COUNT64, IN(options.profile.cold_count),
-     IN(options.profile.has_cold_count), NULL},
-    {"--mark-all-context-preinlined", SWITCH, IN(options.profile.mark_preinlined), 0, NULL},
-    {"--use-md5", SWITCH, IN(options.profile.use_md5), 0, NULL},
-    {"--compress", SWITCH, IN(options.profile.compress), 0, NULL},
-    {"--skip-symbolization", SWITCH, IN(options.skip_symbolization), 0, NULL},
-    {"--use-offset", SWITCH, IN(options.use_offset), 0, NULL},
-    {"--use-first-loadable-segment-as-base", SWITCH, IN(options.first_segment_base), 0, NULL},
-};
-
-static const struct option *find_option(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strlen(options[i].name) == length && !strncmp(options[i].name, name, length))
-            return &options[i];
-    return NULL;
-}
-
-static bool parse_switch(const char *value, bool *on)
-{
-    *on = !value || !strcmp(value, "1") || !strcmp(value, "true");
-    return *on || !strcmp(value, "0") || !strcmp(value, "false");
-}
-
-static bool parse_word(const char *words, const char *value, int *number)
-{
-    size_t length = strlen(value);
-    for (*number = 0; *words; ++*number) {
-        size_t size = strcspn(words, " ");
-        if (size == length && !strncmp(words, value, size))
-            return true;
-        words += size + (words[size] == ' ');
-    }
-    return false;
-}
-
-static bool set_option(struct gen *gen, const struct option *option, const char *value)
-{
-    void *at = (char *)gen + option->offset;
-    uint64_t count = 0;
-    switch (option->kind) {
-    case SWITCH:
-        return parse_switch(value, at);
-    case SIGNED:
-        *(int *)at = -1;
-        if (!strcmp(value, "-1"))
-            return true;
-        if (!csp_parse_count(value, &count) || count > INT32_MAX)
-            return false;
-        *(int *)at = (int)count;
-        return true;
-    case COUNT32:
-        if (!csp_parse_count(value, &count) || count > UINT32_MAX)
-            return false;
-        *(uint32_t *)at = (uint32_t)count;
-        return true;
-    case COUNT64:
-        *(bool *)((char *)gen + option->also) = true;
-        return csp_parse_count(value, at);
-    case TEXT:
-        *(const char **)at = value;
-        return true;
-    case FILES:
-        if (option->offset == IN(inputs))
-            csp_vec_push(&gen->inputs, value);
-        else
-            csp_vec_push(&gen->scripts, value);
-        return true;
-    case WORD:
-        return parse_word(option->words, value, at);
-    }
-    return false;
-}
-
-/* Reads "--name=value", "--name value" and, for switches, "--name". */
-static int parse_options(struct gen *gen, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *equals = argv[i][0] == '-' ? strchr(argv[i], '=') : NULL;
-        size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
-        const char *value = equals ? equals + 1 : NULL;
-        if (length == 8 && !strncmp(argv[i], "--compat", 8)) {
-            value = value ? value : i + 1 < argc ? argv[++i] : "";
-            if (strcmp(value, "llvm-profgen-22") != 0)
-                return csp_cli_usage(gen->cli, "--compat takes llvm-profgen-22");
-            gen->options.compat = true;
-            continue;
-        }
-        if (length == 22 && !strncmp(argv[i], "--ignore-stack-samples", 22)) {
-            bool flat;
-            if (!parse_switch(value, &flat))
-                return csp_cli_usage(gen->cli, "--ignore-stack-samples takes 0 or 1");
-            gen->options.mode = flat ? CSP_PROFGEN_FLAT : CSP_PROFGEN_AUTO;
-            continue;
-        }
-        const struct option *option = find_option(argv[i], length);
-        if (!option)
-            return csp_cli_usage(gen->cli, "unexpected argument '%s'", argv[i]);
-        if (!value && option->kind != SWITCH) {
-            if (i + 1 == argc)
-                return csp_cli_usage(gen->cli, "%s needs a value", option->name);
-            value = argv[++i];
-        }
-        if (!set_option(gen, option, value))
-            return csp_cli_usage(gen->cli, "%s cannot be '%s'%s%s", option->name, value,
-                                 option->words ? ": it is one of " : "",
-                                 option->words ? option->words : "");
-    }
-    return CSP_EXIT_DONE;
-}
 
 static int check_options(struct gen *gen)
 {
-    if (gen->inputs.len && gen->scripts.len)
-        return csp_cli_usage(gen->cli, "-i and --perfscript do not go together");
-    if (gen->scripts.len && !gen->options.binary_path)
-        return csp_cli_usage(gen->cli, "--perfscript needs the binary too: name it with -b");
-    if (gen->preinliner)
-        return csp_cli_usage(gen->cli, "there is no pre-inliner yet: --csspgo-preinliner=0");
-    if (!gen->scripts.len && !gen->inputs.len)
+    int kinds = (gen->inputs.len != 0) + (gen->scripts.len != 0) + (gen->unsymbolized.len != 0) +
+                (gen->profile_path != NULL);
+    if (kinds > 1)
+        return csp_cli_usage(gen->cli, "-i, --perfscript, --unsymbolized-profile and "
+                                       "--llvm-sample-profile do not go together");
+    if (!kinds)
         csp_vec_push(&gen->inputs, "csprof.data");
+    if (!gen->inputs.len && !gen->options.binary_path)
+        return csp_cli_usage(gen->cli, "this input needs the binary too: name it with -b");
+    if (gen->detailed_warnings)
+        gen->cli->verbose = true;
     return CSP_EXIT_DONE;
+}
+
+/* Whether there were samples enough, as far as the profile itself tells. */
+static void print_density(const struct gen *gen, double density)
+{
+    if (density > 0 && density < gen->density_threshold)
+        csp_note(&gen->cli->diag,
+                 "each place in the hot functions was counted only %.1f times: %.1f times more "
+                 "samples would make a better profile",
+                 density, gen->density_threshold / density);
+    if (gen->show_density && !gen->cli->json)
+        printf("Functions with density >= %.1f account for %.2f%% total sample counts.\n", density,
+               gen->options.profile.density_cutoff / 10000.0);
 }
 
 static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
 {
     const struct csp_profgen_stats *stats = &profgen->stats;
+    if (!gen->options.skip_symbolization)
+        print_density(gen, stats->profile.density);
     if (gen->cli->json) {
         struct csp_buf text = {0};
         struct csp_json json = {.out = &text};
@@ -215,7 +69,7 @@ static int open_recordings(struct gen *gen)
         if (error)
             return error;
     }
-    if (gen->options.binary_path)
+    if (gen->options.binary_path || !gen->recordings.len)
         return 0;
     return csp_recording_main_program(gen->recordings.data[0], &gen->options.binary_path, diag);
 }
@@ -241,6 +95,10 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_open(profgen, &gen->options, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
+    for (size_t i = 0; i < gen->unsymbolized.len && !error; i++)
+        error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
+    if (!error && gen->profile_path)
+        error = csp_profgen_profile(profgen, gen->profile_path, diag);
     if (!error)
         error = read_recordings(gen, profgen);
     if (!error)
@@ -263,10 +121,11 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     struct gen gen = {.cli = cli,
                       .options = csp_profgen_defaults(),
                       .output_path = "csprof.prof",
+                      .density_threshold = 50,
                       .engine = csp_engine_create_native};
     struct csp_profgen profgen = {0};
     struct csp_buf profile = {0};
-    int code = parse_options(&gen, argc, argv);
+    int code = csp_gen_parse(&gen, argc, argv);
     if (code == CSP_EXIT_DONE)
         code = check_options(&gen);
     if (code == CSP_EXIT_DONE) {
@@ -284,6 +143,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);
+    csp_vec_free(&gen.unsymbolized);
     return code;
 }
 
@@ -300,11 +160,21 @@ const struct csp_command csp_command_gen = {
         "-gmlt -fdebug-info-for-profiling). Options may be written --name VALUE or --name=VALUE.\n"
         "\n"
         "input:\n"
-        "  -i FILE             a recording (csprof.data; again for more)\n"
+        "  -i FILE             a recording (csprof.data; again for more; --perfdata)\n"
         "  --perfscript FILE   samples as text, as `perf script -F ip,brstack --show-mmap-events`\n"
         "                      prints them (again for more files; --ps; - is standard input)\n"
         "  -b, --binary FILE   the binary that ran, not stripped (by default the one that most of\n"
         "                      the recording's callchains are in)\n"
+        "  --unsymbolized-profile FILE\n"
+        "                      counters by address, as --skip-symbolization writes them (--up)\n"
+        "  --llvm-sample-profile FILE\n"
+        "                      a profile, to trim, merge or pre-inline its contexts again\n"
+        "  --debug-binary FILE where the debug information is, if not in the binary\n"
+        "  --dwp FILE          where split debug information is (by default BINARY.dwp)\n"
+        "  --pid N             of texts: only mappings of this process count\n"
+        "  --kernel            of texts: the binary is the kernel that ran\n"
+        "  --load-function-from-symbol=0\n"
+        "                      leave out functions that only the symbol table knows\n"
         "  --symfs DIR         where else the recording's files are\n"
         "\n"
         "output:\n"
@@ -314,6 +184,18 @@ const struct csp_command csp_command_gen = {
         "when\n"
         "                      the samples have callchains (--ignore-stack-samples is --mode "
         "flat)\n"
+        "                      dwarf-cs, dwarf-flat: by debug lines though there are probes\n"
+        "                      (--use-dwarf-correlation); without probes it is by lines anyway\n"
+        "  --fill-zero-for-all-funcs\n"
+        "                      flat profiles hold functions that did not run, too\n"
+        "  --update-total-samples\n"
+        "                      by lines: totals are the sums of the counts\n"
+        "  --populate-profile-symbol-list\n"
+        "                      add the names of all functions (extbinary)\n"
+        "  --show-density      tell how well the hot functions were sampled\n"
+        "  --profile-density-threshold N, --profile-density-cutoff-hot N\n"
+        "                      below which density to ask for more samples (50), and in how many\n"
+        "                      millionths of all counts to look (990000)\n"
         "  --compress          compress the sections of extbinary\n"
         "  --use-md5           write hashes instead of names (extbinary)\n"
         "  --skip-symbolization\n"
@@ -333,7 +215,25 @@ const struct csp_command csp_command_gen = {
         "                                    the same, counting inlined functions as one frame\n"
         "  --infer-missing-frames=0          leave out the frames that tail calls removed\n"
         "  --max-search-depth N              longest chain of tail calls looked for\n"
-        "  --csprof-merge-cold-context=0     keep cold contexts apart\n"
+        "  --csspgo-preinliner=0             keep contexts as they were sampled; else those that "
+        "the\n"
+        "                                    compiler should not inline are merged, by their heat "
+        "and\n"
+        "                                    the size of their code in the binary\n"
+        "  --csspgo-replay-preinline         decide as was decided for the binary\n"
+        "  --use-context-cost-for-preinliner=0\n"
+        "                                    size is the number of places with counts\n"
+        "  --sample-profile-hot-inline-threshold N, --sample-profile-cold-inline-threshold N\n"
+        "                                    largest size to inline in hot and cold calls (1500, "
+        "0)\n"
+        "  --csspgo-preinliner-multiplier-for-previous-inlining N\n"
+        "                                    times that when the binary has it inlined (100)\n"
+        "  --sample-profile-inline-growth-limit N, --sample-profile-inline-limit-min N,\n"
+        "  --sample-profile-inline-limit-max N\n"
+        "                                    how many times its size a function may grow (12),\n"
+        "                                    within these (100, 50000)\n"
+        "  --csprof-merge-cold-context       merge cold contexts; =0: keep them apart; by default\n"
+        "                                    only without the pre-inliner\n"
         "  --csprof-max-cold-context-depth N frames kept of a cold context (1)\n"
         "  --trim-cold-profile               drop cold functions\n"
         "  --profile-summary-hot-count N     counts from N on are hot (else by the profile's "

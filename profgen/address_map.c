@@ -21,6 +21,20 @@ bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t s
     return false;
 }
 
+bool csp_address_map_add_kernel(struct csp_address_map *map, uint64_t start, uint64_t size)
+{
+    for (size_t i = 0; i < map->program->segments.len; i++) {
+        const struct csp_program_segment *segment = &map->program->segments.data[i];
+        if (!segment->executable)
+            continue;
+        uint64_t bias = start - (segment->address & ~UINT64_C(0xfff));
+        csp_vec_push(&map->mappings, (struct csp_loaded_part){start, start + size, bias});
+        map->base_bias = bias;
+        return true;
+    }
+    return false;
+}
+
 uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t address)
 {
     if (map->single_base || !map->mappings.len)

@@ -78,6 +78,20 @@ void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t marks)
         *flags |= marks;
 }
 
+uint32_t csp_code_size(const struct csp_code *code, uint64_t address)
+{
+    const struct csp_code_section *section = csp_code_section(code, address);
+    const uint8_t *flags = section ? flags_at(section, address) : NULL;
+    if (!flags || !(*flags & CSP_CODE_START))
+        return 0;
+    const uint8_t *end = section->flags + ((section->end - section->start) >> section->shift);
+    uint32_t slots = 1;
+    while (flags + slots < end &&
+           (flags[slots] & (CSP_CODE_INSIDE | CSP_CODE_START)) == CSP_CODE_INSIDE)
+        slots++;
+    return slots << section->shift;
+}
+
 static uint8_t flags_of(const struct csp_insn *insn)
 {
     uint8_t flags = CSP_CODE_START;
@@ -110,6 +124,8 @@ void csp_code_disassemble(struct csp_code *code, const struct csp_machine *machi
         uint8_t *flags = flags_at(section, at);
         if (valid && flags) {
             *flags |= flags_of(&insn);
+            for (uint64_t slot = 1; slot < insn.size >> section->shift; slot++)
+                flags[slot] |= CSP_CODE_INSIDE;
             code->instructions++;
         }
         if (!valid && !was_invalid)

@@ -18,6 +18,7 @@ enum {
     CSP_CODE_ALWAYS = 1 << 4,   /* a jump that is always taken */
     CSP_CODE_INDIRECT = 1 << 5, /* a jump to a computed address */
     CSP_CODE_EDGE = 1 << 6,     /* in a prologue or epilogue, by llvm-profgen's rule */
+    CSP_CODE_INSIDE = 1 << 7,   /* not the first slot of an instruction */
 };
 
 /* An executable section with its instructions, one byte of flags per `1 << shift` bytes. */
@@ -49,6 +50,8 @@ static inline bool csp_code_is_instruction(const struct csp_code *code, uint64_t
 {
     return csp_code_flags(code, address) & CSP_CODE_START;
 }
+/* The size of the instruction at an address in bytes; 0 when none starts there. */
+uint32_t csp_code_size(const struct csp_code *code, uint64_t address);
 void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t flags);
 
 /* The nearest instruction before, or at or after an address, across sections; 0 when none. */

@@ -3,24 +3,48 @@
 #include "base/alloc.h"
 
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
-                           uint32_t name)
+                           uint32_t discriminator, uint32_t name)
 {
-    const uint32_t key[] = {parent, callsite, name};
+    const uint32_t key[] = {parent, callsite, discriminator, name};
     uint32_t id = csp_intern(&tree->node_keys, key, sizeof key);
     if (id == tree->nodes.len)
-        csp_vec_push(&tree->nodes, (struct csp_context_node){
-                                       .parent = parent, .callsite = callsite, .name = name});
+        csp_vec_push(&tree->nodes, (struct csp_context_node){.parent = parent,
+                                                             .callsite = callsite,
+                                                             .discriminator = discriminator,
+                                                             .name = name});
     return id;
 }
 
-void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
-                     uint32_t discriminator, uint32_t callee, uint64_t count)
+static uint64_t *count_of(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                          uint32_t discriminator, uint32_t callee)
 {
     const struct csp_context_count key = {node, probe, discriminator, callee};
     uint32_t id = csp_intern(&tree->count_keys, &key, sizeof key);
     if (id == tree->counts.len)
         csp_vec_push(&tree->counts, 0);
-    tree->counts.data[id] += count;
+    return &tree->counts.data[id];
+}
+
+void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                     uint32_t discriminator, uint32_t callee, uint64_t count)
+{
+    *count_of(tree, node, probe, discriminator, callee) += count;
+}
+
+void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                       uint32_t discriminator, uint64_t count)
+{
+    uint64_t *known = count_of(tree, node, probe, discriminator, CSP_INTERN_NONE);
+    if (*known < count)
+        *known = count;
+}
+
+uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                              uint32_t discriminator)
+{
+    const struct csp_context_count key = {node, probe, discriminator, CSP_INTERN_NONE};
+    uint32_t id = csp_intern_find(&tree->count_keys, &key, sizeof key);
+    return id == CSP_INTERN_NONE ? 0 : tree->counts.data[id];
 }
 
 static void add_counts(const struct csp_context_tree *tree, const struct csp_intern *names,
@@ -40,9 +64,9 @@ static void add_counts(const struct csp_context_tree *tree, const struct csp_int
     }
 }
 
-int csp_context_write(const struct csp_context_tree *tree, const struct csp_intern *names,
-                      const struct csp_profile_options *options, struct csp_buf *out,
-                      struct csp_profile_result *result, struct csp_diag *diag)
+struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
+                                        const struct csp_intern *names,
+                                        const struct csp_profile_data *kind, bool update_totals)
 {
     size_t node_len = tree->nodes.len, count_len = tree->counts.len;
     struct csp_profile_node *nodes = csp_calloc(node_len + 1, sizeof *nodes);
@@ -54,6 +78,7 @@ int csp_context_write(const struct csp_context_tree *tree, const struct csp_inte
             .function = csp_intern_text(names, node->name),
             .parent = node->parent,
             .callsite = node->callsite,
+            .discriminator = node->discriminator,
             .hash = node->hash,
             .head = node->head,
             .total = node->total,
@@ -61,14 +86,17 @@ int csp_context_write(const struct csp_context_tree *tree, const struct csp_inte
             .inlined = node->inlined,
         };
     }
-    struct csp_profile_data data = {
-        .nodes = nodes, .bodies = bodies, .targets = targets, .node_len = node_len};
+    struct csp_profile_data data = *kind;
+    data.nodes = nodes;
+    data.bodies = bodies;
+    data.targets = targets;
+    data.node_len = node_len;
     add_counts(tree, names, bodies, targets, &data);
-    int error = csp_profile_write(&data, options, out, result, diag);
+    struct csp_profile *profile = csp_profile_build(&data, update_totals);
     free(nodes);
     free(bodies);
     free(targets);
-    return error;
+    return profile;
 }
 
 void csp_context_free(struct csp_context_tree *tree)

@@ -7,36 +7,43 @@
 #include "profgen/llvm/profile.h"
 
 struct csp_context_node {
-    uint32_t parent;   /* CSP_PROFILE_TOP: called from nowhere known */
-    uint32_t callsite; /* probe of the parent's that is the call */
-    uint32_t name;     /* of the function, in the binary's names */
-    uint64_t hash;     /* control-flow checksum */
+    uint32_t parent;        /* CSP_PROFILE_TOP: called from nowhere known */
+    uint32_t callsite;      /* probe, or line from its start, of the parent's that is the call */
+    uint32_t discriminator; /* of the callsite */
+    uint32_t name;          /* of the function, in the binary's names */
+    uint64_t hash;          /* control-flow checksum */
     uint64_t head, total;
     bool counted, inlined;
 };
 
-/* A count at a probe; with a callee, of calls to it. */
+/* A count at a probe (or at a line from the function's start); with a callee, of calls to it. */
 struct csp_context_count {
     uint32_t node, probe, discriminator, callee; /* callee: CSP_INTERN_NONE for the probe itself */
 };
 
 struct csp_context_tree {
     CSP_VEC(struct csp_context_node) nodes;
-    struct csp_intern node_keys;  /* parent, callsite, name */
+    struct csp_intern node_keys;  /* parent, callsite, discriminator, name */
     struct csp_intern count_keys; /* struct csp_context_count */
     CSP_VEC(uint64_t) counts;
 };
 
 /* The child of a node, made when it is new. */
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
-                           uint32_t name);
+                           uint32_t discriminator, uint32_t name);
 /* Adds to the count of a probe, or of its calls to a callee; adding zero makes it known. */
 void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                      uint32_t discriminator, uint32_t callee, uint64_t count);
-/* Writes the profile through libLLVM; see csp_profile_write. */
-int csp_context_write(const struct csp_context_tree *tree, const struct csp_intern *names,
-                      const struct csp_profile_options *options, struct csp_buf *out,
-                      struct csp_profile_result *result, struct csp_diag *diag);
+/* Makes the count of a probe or line at least `count`, and known. */
+void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                       uint32_t discriminator, uint64_t count);
+/* The count of a probe or line; 0 when there is none. */
+uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
+                              uint32_t discriminator);
+/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. */
+struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
+                                        const struct csp_intern *names,
+                                        const struct csp_profile_data *kind, bool update_totals);
 void csp_context_free(struct csp_context_tree *tree);
 
 #endif

@@ -48,6 +48,7 @@ static void free_table(struct csp_counter_table *table)
 void csp_counters_free(struct csp_counters *counters)
 {
     csp_intern_free(&counters->contexts);
+    csp_map_free(&counters->called_contexts);
     free_table(&counters->ranges);
     free_table(&counters->branches);
 }

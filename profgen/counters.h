@@ -4,6 +4,7 @@
 #define CSP_PROFGEN_COUNTERS_H
 
 #include "base/intern.h"
+#include "base/map.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +27,10 @@ struct csp_counter_table {
 };
 
 struct csp_counters {
-    struct csp_intern contexts; /* arrays of call addresses (uint64_t), root first */
+    /* Arrays of uint64_t, root first: call addresses; or, in a profile by lines, numbers of frames
+     * (profgen/lines.h) that end with the function itself. */
+    struct csp_intern contexts;
+    struct csp_map called_contexts; /* by lines: those whose function was called, not inlined */
     struct csp_counter_table ranges, branches;
 };
 

@@ -5,6 +5,8 @@
 #include "base/vec.h"
 #include "profgen/counters.h"
 
+#include <stdbool.h>
+
 struct csp_span {
     uint64_t from, to; /* both included */
     uint64_t count;
@@ -17,5 +19,11 @@ struct csp_spans {
 /* Each address covered by some of `ranges` is in exactly one span, whose count is the sum of
  * theirs. Ranges with a count of zero make spans too: code known not to have run. */
 void csp_disjoint(const struct csp_counter *ranges, size_t count, struct csp_spans *out);
+
+struct csp_program;
+/* The same for `ranges` and, with a count of zero, all code of the functions that they are in (or
+ * of all functions): what did not run there is known to be cold. */
+void csp_disjoint_in_functions(const struct csp_program *program, const struct csp_counter *ranges,
+                               size_t count, bool all_functions, struct csp_spans *out);
 
 #endif

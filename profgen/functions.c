@@ -139,11 +139,12 @@ static void mark_entries(struct csp_program *program)
     }
 }
 
-void csp_functions_load(struct csp_program *program)
+void csp_functions_load(struct csp_program *program, bool with_symbols)
 {
     csp_debug_info_subprograms(program->debug, add_subprogram, program);
     make_ranges(&program->functions);
-    add_symbols(program);
+    if (with_symbols)
+        add_symbols(program);
     make_ranges(&program->functions);
     group_parts(&program->functions);
     mark_entries(program);

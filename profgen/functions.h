@@ -41,8 +41,9 @@ struct csp_functions {
 
 struct csp_program;
 
-/* Collects the functions of a binary whose symbols and debug information are there. */
-void csp_functions_load(struct csp_program *program);
+/* Collects the functions of a binary whose symbols and debug information are there: those of the
+ * debug information and, `with_symbols`, those that only the symbol table has. */
+void csp_functions_load(struct csp_program *program, bool with_symbols);
 void csp_functions_free(struct csp_functions *functions);
 /* The range that holds an address, or null. */
 struct csp_function_range *csp_functions_find(const struct csp_functions *functions,

@@ -1,4 +1,4 @@
-/* From counters to a profile, by pseudo-probes. */
+/* From counters to a profile, by pseudo-probes or by lines. */
 #ifndef CSP_PROFGEN_GENERATE_H
 #define CSP_PROFGEN_GENERATE_H
 
@@ -22,9 +22,16 @@ struct csp_generate_stats {
 void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats);
-/* Makes a profile without contexts, of counters without contexts. */
+/* Makes a profile without contexts, of counters without contexts. The code of the functions that
+ * ran is in it with a count of zero where it did not run; that of `all_functions`, on request. */
 void csp_generate_flat(struct csp_program *program, const struct csp_counters *counters,
-                       struct csp_context_tree *tree);
+                       bool all_functions, struct csp_context_tree *tree);
+
+/* The same two by lines; the contexts of the counters are of frames (profgen/lines.h). */
+void csp_generate_line_contexts(struct csp_program *program, const struct csp_counters *counters,
+                                bool compat, struct csp_context_tree *tree);
+void csp_generate_line_flat(struct csp_program *program, const struct csp_counters *counters,
+                            bool all_functions, struct csp_context_tree *tree);
 
 /* Adds the count of each range to every probe in it: counts[probe]. Probes that got any are
  * appended to `touched`, once. */

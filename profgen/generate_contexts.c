@@ -114,10 +114,10 @@ static uint32_t walk_frames(struct generator *generator, uint32_t inline_node)
     }
     uint32_t node = CSP_PROFILE_TOP, callsite = 0;
     for (size_t i = 0; i < count; i++) {
-        node = csp_context_child(tree, node, callsite, frames[i].name);
+        node = csp_context_child(tree, node, callsite, 0, frames[i].name);
         callsite = frames[i].callsite;
     }
-    node = csp_context_child(tree, node, callsite, leaf.name);
+    node = csp_context_child(tree, node, callsite, 0, leaf.name);
     const struct csp_probes *probes = &generator->program->probes;
     const struct csp_probe_node *inlined = &probes->nodes.data[inline_node];
     tree->nodes.data[node].counted = true;

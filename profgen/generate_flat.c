@@ -16,36 +16,11 @@ static uint32_t tree_node_of(struct csp_context_tree *tree, const struct csp_pro
         parent = tree_node_of(tree, program, tree_nodes, inlined->parent);
     const struct csp_probe_function *function = &program->probes.functions.data[inlined->function];
     uint32_t made = csp_context_child(
-        tree, parent, parent == CSP_PROFILE_TOP ? 0 : inlined->callsite, function->name);
+        tree, parent, parent == CSP_PROFILE_TOP ? 0 : inlined->callsite, 0, function->name);
     tree->nodes.data[made].counted = true;
     tree->nodes.data[made].hash = function->hash;
     tree_nodes[node] = made + 1;
     return made;
-}
-
-/* The ranges, and with a count of zero all code of the functions that they are in: what did not run
- * there is known to be cold. */
-static void add_function_ranges(const struct csp_program *program, const struct csp_counter *ranges,
-                                size_t count, struct csp_spans *spans)
-{
-    CSP_VEC(struct csp_counter) all = {0};
-    uint8_t *seen = csp_calloc(program->functions.functions.len + 1, 1);
-    for (size_t i = 0; i < count; i++) {
-        csp_vec_push(&all, ranges[i]);
-        uint32_t id = csp_functions_at(&program->functions, ranges[i].from);
-        if (id == CSP_NO_FUNCTION || seen[id])
-            continue;
-        seen[id] = 1;
-        const struct csp_function *function = &program->functions.functions.data[id];
-        for (uint32_t part = 0; part < function->parts; part++) {
-            const struct csp_function_range *range =
-                &program->functions.parts.data[function->first_part + part];
-            csp_vec_push(&all, (struct csp_counter){range->start, range->end - 1, 0, 0});
-        }
-    }
-    csp_disjoint(all.data, all.len, spans);
-    csp_vec_free(&all);
-    free(seen);
 }
 
 static void add_bodies(struct csp_program *program, struct csp_context_tree *tree,
@@ -82,13 +57,13 @@ static void add_targets(struct csp_program *program, struct csp_context_tree *tr
 }
 
 void csp_generate_flat(struct csp_program *program, const struct csp_counters *counters,
-                       struct csp_context_tree *tree)
+                       bool all_functions, struct csp_context_tree *tree)
 {
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     uint32_t *tree_nodes = csp_calloc(program->probes.nodes.len + 1, sizeof *tree_nodes);
     struct csp_spans spans = {0};
-    add_function_ranges(program, ranges, counters->ranges.counts.len, &spans);
+    csp_disjoint_in_functions(program, ranges, counters->ranges.counts.len, all_functions, &spans);
     add_bodies(program, tree, &spans, tree_nodes);
     add_targets(program, tree, branches, counters->branches.counts.len, tree_nodes);
     csp_vec_free(&spans.spans);

@@ -147,6 +147,29 @@ struct reader {
     uint64_t count;
 };
 
+/* The process that a mapping line is about. */
+static bool is_other_process(const struct csp_address_map *map, struct text line)
+{
+    uint64_t pid;
+    const char *slash = memchr(line.at, '/', (size_t)(line.end - line.at));
+    if (!map->has_pid || !slash)
+        return false;
+    struct text number = {slash, slash};
+    while (number.at > line.at && number.at[-1] >= '0' && number.at[-1] <= '9')
+        number.at--;
+    return !take_decimal(&number, &pid) || pid != map->pid;
+}
+
+static bool is_kernel_name(const char *name, size_t length)
+{
+    static const char kernel[] = "[kernel.kallsyms]";
+    size_t size = sizeof kernel - 1;
+    if (length < size || memcmp(name, kernel, size) != 0)
+        return false;
+    return length == size || (length == size + 6 && !memcmp(name + size, "_stext", 6)) ||
+           (length == size + 5 && !memcmp(name + size, "_text", 5));
+}
+
 /* "PERF_RECORD_MMAP2 PID/TID: [0xSTART(0xSIZE) @ 0xOFFSET …]: r-xp PATH", PERF_RECORD_MMAP too. */
 static void read_mapping(struct reader *reader, struct text line)
 {
@@ -163,13 +186,20 @@ static void read_mapping(struct reader *reader, struct text line)
     rest.at += 4;
     if (!take_prefixed_hex(&rest, &offset) && !(rest.at < rest.end && *rest.at == '0'))
         return;
-    const char *slash = memrchr(rest.at, '/', (size_t)(rest.end - rest.at));
-    const char *name = slash ? slash + 1 : rest.at;
+    struct csp_address_map *map = reader->map;
+    if (is_other_process(map, line))
+        return;
+    const char *before = memrchr(rest.at, map->kernel ? ' ' : '/', (size_t)(rest.end - rest.at));
+    const char *name = before ? before + 1 : rest.at;
     size_t length = (size_t)(rest.end - name);
-    const struct csp_program *program = reader->map->program;
-    if (strlen(program->name) == length && !memcmp(name, program->name, length) &&
-        csp_address_map_add(reader->map, start, size, offset))
-        reader->stats->mappings_used++;
+    const char *wanted = map->program->name;
+    bool used;
+    if (map->kernel)
+        used = is_kernel_name(name, length) && csp_address_map_add_kernel(map, start, size);
+    else
+        used = strlen(wanted) == length && !memcmp(name, wanted, length) &&
+               csp_address_map_add(map, start, size, offset);
+    reader->stats->mappings_used += used;
 }
 
 static void finish_sample(struct reader *reader)

@@ -2,7 +2,9 @@
  *
  *     csp_profgen_open(&gen, &options, diag);          the binary
  *     csp_profgen_perf_script(&gen, path, diag);       any number of inputs, or …
- *     csp_profgen_sample(&gen, &sample);               … samples one by one
+ *     csp_profgen_sample(&gen, &sample);               … samples one by one, or …
+ *     csp_profgen_unsymbolized(&gen, path, diag);      … counters, or …
+ *     csp_profgen_profile(&gen, path, diag);           … a profile to finish differently
  *     csp_profgen_finish(&gen, &out, diag);            the profile
  *     csp_profgen_close(&gen);
  */
@@ -25,12 +27,21 @@ enum csp_profgen_mode {
     CSP_PROFGEN_AUTO, /* contexts when the samples have callchains */
     CSP_PROFGEN_CONTEXTS,
     CSP_PROFGEN_FLAT,
+    CSP_PROFGEN_LINE_CONTEXTS, /* by debug lines, though there may be probes */
+    CSP_PROFGEN_LINE_FLAT,
 };
 
 struct csp_profgen_options {
     const char *binary_path;
+    const char *debug_path, *dwp_path; /* see struct csp_program_options */
     enum csp_profgen_mode mode;
-    bool compat; /* llvm-profgen 22's choices throughout */
+    bool has_pid, kernel; /* of texts: only mappings of that process; those of the kernel */
+    uint64_t pid;
+    bool by_lines;      /* whatever the mode */
+    bool load_symbols;  /* functions that only the symbol table has count too */
+    bool all_functions; /* flat profiles hold those that did not run */
+    bool symbol_list;   /* extbinary holds the names of all functions */
+    bool compat;        /* llvm-profgen 22's choices throughout */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
     uint32_t max_search_depth;
@@ -38,7 +49,7 @@ struct csp_profgen_options {
     bool skip_symbolization;
     bool use_offset;         /* with addresses relative to the first executable segment … */
     bool first_segment_base; /* … or to the first loadable one */
-    struct csp_profile_options profile; /* context_sensitive is set from the mode */
+    struct csp_profile_options profile; /* sizes and symbols are set from the binary */
 };
 
 /* What options are when nothing was said: llvm-profgen's values, extbinary. */
@@ -61,9 +72,11 @@ struct csp_profgen {
     struct csp_program program;
     struct csp_address_map map; /* of the text inputs */
     struct csp_sample_set set;
+    struct csp_counters counters;
+    struct csp_profile *profile; /* read, or made by csp_profgen_finish */
     struct csp_profgen_stats stats;
     bool flat;
-    bool any_input;
+    bool any_input, counters_given;
 };
 
 /* Reads the binary. Errors: those of csp_program_open. Close after an error too. */
@@ -74,6 +87,14 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
 /* Adds one sample, its addresses being the binary's own or CSP_EXTERNAL. In the automatic mode the
  * first sample decides whether there are contexts. */
 void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample);
+/* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,
+ * CSP_ERR_IO. */
+int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Takes a finished profile instead of samples: contexts may be merged or pre-inlined. Errors:
+ * CSP_ERR_INPUT. */
+int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* What addresses are relative to in counters that are read or written. */
+uint64_t csp_profgen_base(const struct csp_profgen *gen);
 /* Makes the profile and appends it to `out`. Errors: CSP_ERR_INPUT when it would be empty: the
  * message tells why. */
 int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag);

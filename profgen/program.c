@@ -13,7 +13,7 @@
 struct sections {
     const uint8_t *names, *probes;
     size_t names_size, probes_size;
-    bool debug_lines, executable;
+    bool executable;
 };
 
 static const uint8_t *section_bytes(const struct csp_program *program, const GElf_Shdr *header)
@@ -67,8 +67,6 @@ static void read_section(struct csp_program *program, const GElf_Shdr *header, c
     } else if (!strcmp(name, ".pseudo_probe") && bytes) {
         found->probes = bytes;
         found->probes_size = header->sh_size;
-    } else if (!strcmp(name, ".debug_line")) {
-        found->debug_lines = true;
     } else if (header->sh_type == SHT_NOTE && !strcmp(name, ".note.gnu.build-id")) {
         read_build_id(program, header);
     } else if ((header->sh_flags & SHF_EXECINSTR) && header->sh_size && bytes) {
@@ -101,9 +99,13 @@ static void read_symbols(struct csp_program *program, Elf_Scn *section, const GE
     size_t count = data->d_size / header->sh_entsize;
     for (size_t i = 1; i < count; i++) {
         GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || !is_in_code(program, &symbol))
+        if (!gelf_getsym(data, (int)i, &symbol))
             continue;
         const char *name = elf_strptr(program->elf, header->sh_link, symbol.st_name);
+        if (name && !strcmp(name, "__llvm_fs_discriminator__"))
+            program->fs_discriminators = true;
+        if (!is_in_code(program, &symbol))
+            continue;
         csp_vec_push(&program->symbols,
                      (struct csp_symbol){.address = symbol.st_value,
                                          .size = symbol.st_size,
@@ -230,17 +232,15 @@ static void mark_edges(struct csp_program *program)
     }
 }
 
-static int read_probes(struct csp_program *program, const struct sections *found,
+static int read_probes(struct csp_program *program, const struct sections *found, bool compat,
                        struct csp_diag *diag)
 {
-    if (!found->names || !found->probes)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s has no pseudo-probes: compile it with -fpseudo-probe-for-profiling "
-                        "(and -gmlt -fdebug-info-for-profiling)",
-                        program->path);
     struct csp_map symbols = {0};
     for (size_t i = 0; i < program->symbols.len; i++) {
         const struct csp_symbol *symbol = &program->symbols.data[i];
+        /* llvm-profgen has no probes of functions that it does not know otherwise. */
+        if (compat && !csp_functions_find_start(&program->functions, symbol->address))
+            continue;
         *csp_map_at(&symbols, csp_name_guid(symbol->name, strlen(symbol->name))) = symbol->address;
     }
     int error = csp_probes_read_names(&program->probes, &program->names, found->names,
@@ -274,8 +274,30 @@ static void name_by_probes(struct csp_program *program)
     }
 }
 
-int csp_program_open(struct csp_program *program, const char *path, struct csp_diag *diag)
+/* What the profile is made by: probes where there are any, or else lines. */
+static int choose_probes_or_lines(struct csp_program *program, const struct sections *found,
+                                  const struct csp_program_options *options, struct csp_diag *diag)
 {
+    program->has_lines = csp_debug_info_units(program->debug) != 0;
+    program->uses_probes = found->names && found->probes && !options->by_lines;
+    if (program->uses_probes || program->has_lines || options->compat)
+        return 0;
+    if (options->by_lines && found->probes)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s has no debug information, so it cannot be profiled by lines; it has "
+                        "pseudo-probes: profile it by those",
+                        program->path);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s has neither pseudo-probes nor debug information: compile it with "
+                    "-fpseudo-probe-for-profiling -gmlt -fdebug-info-for-profiling, or name the "
+                    "file that its debug information is in with --debug-binary",
+                    program->path);
+}
+
+int csp_program_open(struct csp_program *program, const struct csp_program_options *options,
+                     struct csp_diag *diag)
+{
+    const char *path = options->path;
     *program = (struct csp_program){.path = csp_strdup(path)};
     const char *slash = strrchr(program->path, '/');
     program->name = slash ? slash + 1 : program->path;
@@ -290,14 +312,20 @@ int csp_program_open(struct csp_program *program, const char *path, struct csp_d
             csp_fail(diag, CSP_ERR_INPUT,
                      "%s holds no code: give the executable, not its separate debug file", path);
     if (!error)
-        error = csp_debug_info_open(&program->debug, path, diag);
+        error =
+            csp_debug_info_open(&program->debug, options->debug_path ? options->debug_path : path,
+                                options->dwp_path, diag);
+    if (!error)
+        error = choose_probes_or_lines(program, &found, options, diag);
     if (error)
         return error;
-    program->has_lines = found.debug_lines;
     disassemble(program);
-    csp_functions_load(program);
+    csp_functions_load(program,
+                       !options->without_symbols && (program->uses_probes || !options->compat));
     mark_edges(program);
-    error = read_probes(program, &found, diag);
+    if (!program->uses_probes)
+        return 0;
+    error = read_probes(program, &found, options->compat, diag);
     if (!error)
         name_by_probes(program);
     return error;
@@ -310,6 +338,7 @@ void csp_program_close(struct csp_program *program)
     if (program->machine)
         csp_machine_destroy(program->machine);
     csp_probes_free(&program->probes);
+    csp_lines_free(&program->lines);
     csp_functions_free(&program->functions);
     csp_code_free(&program->code);
     csp_intern_free(&program->names);

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "profgen/code.h"
 #include "profgen/functions.h"
+#include "profgen/lines.h"
 #include "profgen/probes.h"
 
 struct csp_debug_info;
@@ -39,7 +40,9 @@ struct csp_program {
     struct csp_build_id build_id;
     uint16_t machine_type; /* EM_X86_64 or EM_AARCH64 */
     bool position_independent;
-    bool has_lines; /* a DWARF line table */
+    bool has_lines;         /* a DWARF line table */
+    bool uses_probes;       /* it is profiled by pseudo-probes, not by lines */
+    bool fs_discriminators; /* of lines: Clang's flow-sensitive ones, used whole */
     struct csp_file file;
     struct Elf *elf;
     CSP_VEC(struct csp_program_segment) segments; /* in the order of the program headers */
@@ -51,13 +54,26 @@ struct csp_program {
     struct csp_code code;
     struct csp_functions functions;
     struct csp_probes probes;
+    struct csp_lines lines;
     uint64_t call_probes_rebuilt;
     uint64_t calls_without_probe; /* calls in profiled functions for which none could be rebuilt */
 };
 
-/* Reads a binary. Errors: CSP_ERR_INPUT (no ELF file, stripped, no pseudo-probes: the message names
- * the compiler's option), CSP_ERR_UNSUPPORTED (another machine), CSP_ERR_IO. */
-int csp_program_open(struct csp_program *program, const char *path, struct csp_diag *diag);
+struct csp_program_options {
+    const char *path;
+    const char *debug_path; /* where its debug information is; null: in the file itself */
+    const char *dwp_path;   /* see csp_debug_info_open */
+    bool by_lines;          /* even if there are pseudo-probes */
+    bool without_symbols;   /* the symbol table adds no functions to those of the debug information
+                             */
+    bool compat;            /* llvm-profgen 22's choices */
+};
+
+/* Reads a binary. One without pseudo-probes is profiled by its lines. Errors: CSP_ERR_INPUT (no ELF
+ * file, stripped, neither pseudo-probes nor lines: the message names the compiler's options),
+ * CSP_ERR_UNSUPPORTED (another machine), CSP_ERR_IO. */
+int csp_program_open(struct csp_program *program, const struct csp_program_options *options,
+                     struct csp_diag *diag);
 void csp_program_close(struct csp_program *program);
 
 /* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* A context by its text, which is what the output is sorted by. */
@@ -16,14 +17,32 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static char *context_name(const struct csp_counters *counters, uint32_t context, uint64_t base)
+static void add_frame(const struct csp_program *program, uint64_t id, bool last,
+                      struct csp_buf *name)
+{
+    const struct csp_line_frame *frame = csp_lines_frame_at(&program->lines, (uint32_t)id);
+    csp_buf_add_string(name, csp_intern_text(&program->names, frame->name));
+    if (last)
+        return;
+    csp_buf_printf(name, ":%u", frame->line);
+    if (frame->discriminator)
+        csp_buf_printf(name, ".%u", frame->discriminator);
+}
+
+static char *context_name(const struct csp_program *program, const struct csp_counters *counters,
+                          uint32_t context, uint64_t base)
 {
     struct csp_buf name = {0};
     csp_buf_add_string(&name, "");
     const uint64_t *calls = csp_context_calls(counters, context);
-    for (size_t i = 0; i < csp_context_len(counters, context); i++) {
-        csp_buf_add_string(&name, i ? " @ 0x" : "0x");
-        csp_buf_add_hex(&name, calls[i] - base);
+    size_t count = csp_context_len(counters, context);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            csp_buf_add_string(&name, " @ ");
+        if (program->uses_probes)
+            csp_buf_printf(&name, "0x%" PRIx64, calls[i] - base);
+        else
+            add_frame(program, calls[i], i + 1 == count, &name);
     }
     return name.data;
 }
@@ -56,8 +75,8 @@ static size_t *context_starts(const struct csp_counter *sorted, size_t count, si
     return starts;
 }
 
-void csp_unsymbolized_write(const struct csp_counters *counters, bool contexts, uint64_t base,
-                            struct csp_buf *out)
+void csp_unsymbolized_write(const struct csp_program *program, const struct csp_counters *counters,
+                            bool contexts, uint64_t base, struct csp_buf *out)
 {
     size_t count = counters->contexts.entries.len;
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
@@ -66,7 +85,7 @@ void csp_unsymbolized_write(const struct csp_counters *counters, bool contexts, 
     size_t *branch = context_starts(branches, counters->branches.counts.len, count);
     struct named_context *names = csp_calloc(count + 1, sizeof *names);
     for (uint32_t i = 0; i < count; i++)
-        names[i] = (struct named_context){context_name(counters, i, base), i};
+        names[i] = (struct named_context){context_name(program, counters, i, base), i};
     qsort(names, count, sizeof *names, by_name);
     for (size_t i = 0; i < count; i++) {
         uint32_t id = names[i].context;

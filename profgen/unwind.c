@@ -7,18 +7,34 @@
 #define NO_CONTEXT UINT32_MAX
 
 struct unwinder {
-    const struct csp_program *program;
+    struct csp_program *program; /* changed only by looking up lines */
     const struct csp_unwind_options *options;
     struct csp_counters *counters;
     struct csp_unwind_stats *stats;
     CSP_VEC(uint64_t) stack; /* root first; never empty while a sample is unwound */
     CSP_VEC(uint64_t) scratch;
-    struct csp_intern stacks;   /* stacks without their leaf, as they are … */
+    struct csp_line_context line_context;
+    struct csp_intern stacks;   /* stacks without their leaf (by lines: with it), as they are … */
     CSP_VEC(uint32_t) contexts; /* … and the context that each one means */
-    uint32_t context;           /* of the stack without its leaf, NO_CONTEXT when not known */
+    uint32_t context;           /* of the stack as it is, NO_CONTEXT when not known */
     uint64_t count;             /* of the sample being unwound */
     bool lost;                  /* the history no longer fits the callchain */
+    bool lines;                 /* contexts are by line */
 };
+
+/* Of the addresses in the scratch array. */
+static uint32_t make_line_context(struct unwinder *unwinder)
+{
+    const struct csp_unwind_options *options = unwinder->options;
+    bool inlined = csp_lines_context(unwinder->program, unwinder->scratch.data,
+                                     unwinder->scratch.len, options->compress_recursion,
+                                     options->max_context_depth, &unwinder->line_context);
+    uint32_t context = csp_counters_context(unwinder->counters, unwinder->line_context.frames.data,
+                                            unwinder->line_context.frames.len);
+    if (!inlined)
+        *csp_map_at(&unwinder->counters->called_contexts, context) = 1;
+    return context;
+}
 
 /* The calls that make a context: those after the last external frame, without recursion. */
 static uint32_t make_context(struct unwinder *unwinder, size_t depth)
@@ -31,6 +47,8 @@ static uint32_t make_context(struct unwinder *unwinder, size_t depth)
     for (size_t i = first; i < depth; i++)
         if (stack[i] != NO_FRAME)
             csp_vec_push(&unwinder->scratch, stack[i]);
+    if (unwinder->lines)
+        return make_line_context(unwinder);
     size_t count = unwinder->scratch.len;
     uint64_t *calls = unwinder->scratch.data;
     count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
@@ -46,7 +64,7 @@ static uint32_t current_context(struct unwinder *unwinder)
 {
     if (unwinder->context != NO_CONTEXT)
         return unwinder->context;
-    size_t depth = unwinder->stack.len - 1;
+    size_t depth = unwinder->stack.len - !unwinder->lines;
     uint32_t id = csp_intern(&unwinder->stacks, depth ? (const void *)unwinder->stack.data : "",
                              depth * sizeof *unwinder->stack.data);
     if (id == unwinder->contexts.len)
@@ -58,6 +76,8 @@ static uint32_t current_context(struct unwinder *unwinder)
 static void set_leaf(struct unwinder *unwinder, uint64_t address)
 {
     unwinder->stack.data[unwinder->stack.len - 1] = address;
+    if (unwinder->lines)
+        unwinder->context = NO_CONTEXT;
 }
 
 static void push(struct unwinder *unwinder, uint64_t address)
@@ -72,8 +92,29 @@ static void pop(struct unwinder *unwinder)
     unwinder->context = NO_CONTEXT;
 }
 
+/* Cuts a range where inlining changes, from its end to its start, and leaves the leaf there. */
+static void count_line_ranges(struct unwinder *unwinder, uint64_t from, uint64_t to)
+{
+    struct csp_counter_table *ranges = &unwinder->counters->ranges;
+    for (uint64_t at = to; at > from;) {
+        uint64_t before = csp_code_before(&unwinder->program->code, at);
+        if (!csp_lines_same_inlining(unwinder->program, at, before)) {
+            set_leaf(unwinder, at);
+            csp_counters_add(ranges, current_context(unwinder), at, to, unwinder->count);
+            to = before;
+        }
+        at = before;
+    }
+    set_leaf(unwinder, from);
+    csp_counters_add(ranges, current_context(unwinder), from, to, unwinder->count);
+}
+
 static void count_range(struct unwinder *unwinder, uint64_t from, uint64_t to)
 {
+    if (unwinder->lines) {
+        count_line_ranges(unwinder, from, to);
+        return;
+    }
     csp_counters_add(&unwinder->counters->ranges, current_context(unwinder), from, to,
                      unwinder->count);
 }
@@ -231,18 +272,22 @@ static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sampl
         count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
 }
 
-void csp_unwind(const struct csp_program *program, const struct csp_sample_set *set,
+void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats)
 {
-    struct unwinder unwinder = {
-        .program = program, .options = options, .counters = counters, .stats = stats};
+    struct unwinder unwinder = {.program = program,
+                                .options = options,
+                                .counters = counters,
+                                .stats = stats,
+                                .lines = !program->uses_probes};
     for (size_t i = 0; i < set->counts.len; i++) {
         unwinder.count = set->counts.data[i];
         unwind_sample(&unwinder, csp_sample_set_at(set, i));
     }
     csp_vec_free(&unwinder.stack);
     csp_vec_free(&unwinder.scratch);
+    csp_vec_free(&unwinder.line_context.frames);
     csp_vec_free(&unwinder.contexts);
     csp_intern_free(&unwinder.stacks);
 }
@@ -269,7 +314,7 @@ static void count_flat(struct unwinder *unwinder, const struct csp_flat_sample *
         count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
 }
 
-void csp_unwind_flat(const struct csp_program *program, const struct csp_sample_set *set,
+void csp_unwind_flat(struct csp_program *program, const struct csp_sample_set *set,
                      const struct csp_unwind_options *options, struct csp_counters *counters,
                      struct csp_unwind_stats *stats)
 {

@@ -27,12 +27,13 @@ struct csp_unwind_stats {
     uint64_t restored_frames;    /* samples whose callchain had lost the leaf's caller */
 };
 
-/* Unwinds every sample of a set into counters. */
-void csp_unwind(const struct csp_program *program, const struct csp_sample_set *set,
+/* Unwinds every sample of a set into counters. Without pseudo-probes, ranges are cut where inlining
+ * changes, and contexts are by line. */
+void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats);
 /* The same without contexts: all counts are of the empty one. */
-void csp_unwind_flat(const struct csp_program *program, const struct csp_sample_set *set,
+void csp_unwind_flat(struct csp_program *program, const struct csp_sample_set *set,
                      const struct csp_unwind_options *options, struct csp_counters *counters,
                      struct csp_unwind_stats *stats);
 

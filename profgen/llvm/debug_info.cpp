@@ -19,7 +19,8 @@ struct csp_debug_info {
     std::vector<csp_inline_frame> frames;
 };
 
-int csp_debug_info_open(struct csp_debug_info **info, const char *path, struct csp_diag *diag)
+int csp_debug_info_open(struct csp_debug_info **info, const char *path, const char *dwp_path,
+                        struct csp_diag *diag)
 {
     *info = nullptr;
     auto object = object::ObjectFile::createObjectFile(path);
@@ -32,7 +33,7 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, struct c
     made->object = std::move(*object);
     made->context = DWARFContext::create(*made->object.getBinary(),
                                          DWARFContext::ProcessDebugRelocations::Process, nullptr,
-                                         "", warn, warn);
+                                         dwp_path ? dwp_path : "", warn, warn);
     *info = made.release();
     return 0;
 }
@@ -40,6 +41,11 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, struct c
 void csp_debug_info_close(struct csp_debug_info *info)
 {
     delete info;
+}
+
+size_t csp_debug_info_units(struct csp_debug_info *info)
+{
+    return info->context->getNumCompileUnits();
 }
 
 static void visit_unit(DWARFUnit &unit, csp_subprogram_fn *each, void *user)

@@ -14,9 +14,13 @@ extern "C" {
 
 struct csp_debug_info;
 
-/* Opens the file's debug information; a file without any opens too, and is empty. The messages of
- * libLLVM about malformed parts become warnings. Errors: CSP_ERR_INPUT. */
-int csp_debug_info_open(struct csp_debug_info **info, const char *path, struct csp_diag *diag);
+/* Opens the file's debug information; a file without any opens too, and is empty. Split debug
+ * information is in `dwp_path`, or, when that is null, in PATH.dwp or the .dwo files that the file
+ * names. The messages of libLLVM about malformed parts become warnings. Errors: CSP_ERR_INPUT. */
+int csp_debug_info_open(struct csp_debug_info **info, const char *path, const char *dwp_path,
+                        struct csp_diag *diag);
+/* How many compilation units it has; 0: there is no debug information. */
+size_t csp_debug_info_units(struct csp_debug_info *info);
 void csp_debug_info_close(struct csp_debug_info *info);
 
 /* One contiguous part [start, end) of a subprogram. `name` is the linkage name, or the plain name

@@ -1,5 +1,6 @@
 #include "profgen/llvm/names.h"
 
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/ProfileData/SampleProf.h"
 #include "llvm/Support/MD5.h"
 
@@ -23,4 +24,14 @@ size_t csp_name_canonical_symbol(const char *name)
     const StringRef suffixes[] = {".cleanup", ".destroy", ".resume", ".cold",       ".warm",
                                   ".llvm.",   ".part.",   ".isra.",  ".constprop.", ".lto_priv."};
     return FunctionSamples::getCanonicalFnName(StringRef(name), suffixes).size();
+}
+
+uint32_t csp_discriminator_base(uint32_t discriminator)
+{
+    return DILocation::getBaseDiscriminatorFromDiscriminator(discriminator, false);
+}
+
+uint32_t csp_discriminator_factor(uint32_t discriminator)
+{
+    return DILocation::getDuplicationFactorFromDiscriminator(discriminator);
 }

@@ -1,13 +1,7 @@
-#include "profgen/llvm/profile.h"
+#include "profgen/llvm/profile_object.h"
 
-#include "llvm/IR/ProfileSummary.h"
-#include "llvm/ProfileData/ProfileCommon.h"
-#include "llvm/ProfileData/SampleProf.h"
-#include "llvm/ProfileData/SampleProfWriter.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/VirtualFileSystem.h"
 
-#include <deque>
-#include <memory>
 #include <vector>
 
 using namespace llvm;
@@ -16,24 +10,17 @@ using namespace llvm::sampleprof;
 namespace
 {
 
-struct Thresholds {
-    uint64_t hot, cold;
-};
-
-/* Builds the profile map, keeping the frames that its contexts point at. */
+/* Fills the profile map, keeping the frames that its contexts point at. */
 class Builder
 {
   public:
-    Builder(const csp_profile_data &source, bool withContexts)
-        : data(source), contextSensitive(withContexts)
-    {
-    }
+    Builder(const csp_profile_data &source, csp_profile &target) : data(source), profile(target) {}
 
-    void build()
+    void build(bool updateTotals)
     {
         samples.resize(data.node_len);
         for (size_t i = 0; i < data.node_len; i++)
-            samples[i] = contextSensitive ? addContext(i) : addInlinee(i);
+            samples[i] = data.context_sensitive ? addContext(i) : addInlinee(i);
         for (size_t i = 0; i < data.body_len; i++) {
             const csp_profile_body &body = data.bodies[i];
             samples[body.node]->addBodySamples(body.probe, body.discriminator, body.count);
@@ -44,14 +31,25 @@ class Builder
                                                          FunctionId(StringRef(target.callee)),
                                                          target.count);
         }
-        if (!contextSensitive)
-            for (auto &item : map)
-                item.second.updateCallsiteSamples();
+        settleCounts(updateTotals);
     }
 
-    SampleProfileMap map;
-
   private:
+    /* A call ran at least as often as its targets were entered. Contexts by probes have it so. */
+    void settleCounts(bool updateTotals)
+    {
+        bool contexts = data.context_sensitive;
+        if (contexts && !data.by_lines)
+            return;
+        for (auto &item : profile.map) {
+            if (updateTotals && contexts)
+                item.second.updateTotalSamples();
+            item.second.updateCallsiteSamples();
+            if (updateTotals && !contexts)
+                item.second.updateTotalSamples();
+        }
+    }
+
     static void fill(FunctionSamples &to, const csp_profile_node &from)
     {
         to.setFunctionHash(from.hash);
@@ -66,17 +64,18 @@ class Builder
         const csp_profile_node &node = data.nodes[index];
         if (!node.counted)
             return nullptr;
-        frames.emplace_back();
-        SampleContextFrameVector &path = frames.back();
+        profile.frames.emplace_back();
+        SampleContextFrameVector &path = profile.frames.back();
         path.emplace_back(FunctionId(StringRef(node.function)), LineLocation(0, 0));
-        uint32_t callsite = node.callsite;
-        for (uint32_t up = node.parent; up != CSP_PROFILE_TOP; up = data.nodes[up].parent) {
-            path.emplace_back(FunctionId(StringRef(data.nodes[up].function)),
-                              LineLocation(callsite, 0));
-            callsite = data.nodes[up].callsite;
+        const csp_profile_node *at = &node;
+        while (at->parent != CSP_PROFILE_TOP) {
+            const csp_profile_node *caller = &data.nodes[at->parent];
+            path.emplace_back(FunctionId(StringRef(caller->function)),
+                              LineLocation(at->callsite, at->discriminator));
+            at = caller;
         }
         std::reverse(path.begin(), path.end());
-        FunctionSamples &made = map.create(SampleContext(path));
+        FunctionSamples &made = profile.map.create(SampleContext(path));
         fill(made, node);
         return &made;
     }
@@ -87,10 +86,10 @@ class Builder
         FunctionId name{StringRef(node.function)};
         FunctionSamples *made;
         if (node.parent == CSP_PROFILE_TOP) {
-            made = &map.create(SampleContext(name));
+            made = &profile.map.create(SampleContext(name));
         } else {
-            FunctionSamplesMap &callees =
-                samples[node.parent]->functionSamplesAt(LineLocation(node.callsite, 0));
+            FunctionSamplesMap &callees = samples[node.parent]->functionSamplesAt(
+                LineLocation(node.callsite, node.discriminator));
             made = &callees[name];
             made->setContext(SampleContext(name));
         }
@@ -100,143 +99,69 @@ class Builder
     }
 
     const csp_profile_data &data;
-    bool contextSensitive;
+    csp_profile &profile;
     std::vector<FunctionSamples *> samples;
-    std::deque<SampleContextFrameVector> frames;
 };
-
-/* The summary is that of the profile without contexts. */
-Thresholds thresholds(const SampleProfileMap &profiles, const csp_profile_options &options,
-                      uint64_t &total)
-{
-    SampleProfileMap merged;
-    const SampleProfileMap *summarised = &profiles;
-    if (options.context_sensitive) {
-        for (const auto &item : profiles)
-            merged.create(item.second.getFunction()).merge(item.second);
-        summarised = &merged;
-    }
-    FunctionSamples::ProfileIsCS = false;
-    SampleProfileSummaryBuilder builder(ProfileSummaryBuilder::DefaultCutoffs);
-    std::unique_ptr<ProfileSummary> summary = builder.computeSummaryForProfiles(*summarised);
-    total = summary->getTotalCount();
-    const SummaryEntryVector &detail = summary->getDetailedSummary();
-    return {options.has_hot_count ? options.hot_count
-                                  : ProfileSummaryBuilder::getHotCountThreshold(detail),
-            options.has_cold_count ? options.cold_count
-                                   : ProfileSummaryBuilder::getColdCountThreshold(detail)};
-}
-
-uint64_t trimFunctions(SampleProfileMap &profiles, uint64_t threshold)
-{
-    std::vector<hash_code> cold;
-    for (const auto &item : profiles)
-        if (item.second.getTotalSamples() < threshold)
-            cold.push_back(item.first);
-    for (hash_code key : cold)
-        profiles.erase(key);
-    return cold.size();
-}
-
-/* Every translation unit has its own function of these names, so a profile of one is meaningless
- * for the others. */
-bool isAmbiguous(FunctionSamples &samples)
-{
-    for (const char *prefix : {"__cxx_global_var_init", "__tls_init"})
-        if (samples.getFuncName().starts_with(prefix))
-            return true;
-    for (auto &callees : const_cast<CallsiteSampleMap &>(samples.getCallsiteSamples()))
-        for (auto at = callees.second.begin(); at != callees.second.end();) {
-            auto callee = at++;
-            if (isAmbiguous(callee->second))
-                callees.second.erase(callee);
-        }
-    return false;
-}
-
-void dropAmbiguous(SampleProfileMap &profiles)
-{
-    for (auto at = profiles.begin(); at != profiles.end();) {
-        auto item = at++;
-        if (isAmbiguous(item->second))
-            profiles.erase(item);
-    }
-}
-
-SampleProfileFormat writerFormat(csp_profile_format format)
-{
-    switch (format) {
-    case CSP_PROFILE_TEXT:
-        return SPF_Text;
-    case CSP_PROFILE_BINARY:
-        return SPF_Binary;
-    case CSP_PROFILE_EXTBINARY:
-        break;
-    }
-    return SPF_Ext_Binary;
-}
-
-int writeProfiles(const SampleProfileMap &profiles, const csp_profile_options &options,
-                  csp_buf *out, csp_diag *diag)
-{
-    SmallVector<char, 0> bytes;
-    std::unique_ptr<raw_ostream> stream = std::make_unique<raw_svector_ostream>(bytes);
-    auto writer = SampleProfileWriter::create(stream, writerFormat(options.format));
-    if (std::error_code error = writer.getError())
-        return csp_fail(diag, CSP_ERR_USAGE,
-                        "libLLVM writes profiles with probes as text and extbinary only: %s",
-                        error.message().c_str());
-    if (options.format == CSP_PROFILE_EXTBINARY && options.compress)
-        (*writer)->setToCompressAllSections();
-    if (options.format == CSP_PROFILE_EXTBINARY && options.use_md5)
-        (*writer)->setUseMD5();
-    if (std::error_code error = (*writer)->write(profiles))
-        return csp_fail(diag, CSP_ERR_FAILED, "cannot write the profile: %s",
-                        error.message().c_str());
-    csp_buf_add(out, bytes.data(), bytes.size());
-    return 0;
-}
 
 } // namespace
 
-int csp_profile_write(const struct csp_profile_data *data,
-                      const struct csp_profile_options *options, struct csp_buf *out,
-                      struct csp_profile_result *result, struct csp_diag *diag)
+struct csp_profile *csp_profile_build(const struct csp_profile_data *data, bool update_totals)
 {
-    *result = {};
-    FunctionSamples::ProfileIsProbeBased = true;
-    FunctionSamples::ProfileIsFS = false;
-    FunctionSamples::ProfileIsPreInlined = false;
+    auto made = std::make_unique<csp_profile>();
+    made->context_sensitive = data->context_sensitive;
+    made->by_lines = data->by_lines;
+    made->fs_discriminators = data->fs_discriminators;
     FunctionSamples::UseMD5 = false;
-    FunctionSamples::ProfileIsCS = options->context_sensitive;
+    FunctionSamples::ProfileIsCS = data->context_sensitive;
+    FunctionSamples::ProfileIsProbeBased = !data->by_lines;
+    Builder(*data, *made).build(update_totals);
+    return made.release();
+}
 
-    Builder builder(*data, options->context_sensitive);
-    builder.build();
-    SampleProfileMap &profiles = builder.map;
-    result->contexts = profiles.size();
-    Thresholds limits = thresholds(profiles, *options, result->total_samples);
-    FunctionSamples::ProfileIsCS = options->context_sensitive;
+int csp_profile_read(struct csp_profile **profile, const char *path, struct csp_diag *diag)
+{
+    *profile = nullptr;
+    auto made = std::make_unique<csp_profile>();
+    made->context = std::make_unique<LLVMContext>();
+    auto files = vfs::getRealFileSystem();
+    auto reader = SampleProfileReader::create(path, *made->context, *files);
+    std::error_code error = reader.getError();
+    if (!error) {
+        made->reader = std::move(*reader);
+        error = made->reader->read();
+    }
+    if (error)
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: libLLVM cannot read it as a sample profile: %s",
+                        path, error.message().c_str());
+    made->map = std::move(made->reader->getProfiles());
+    made->context_sensitive = made->reader->profileIsCS();
+    made->by_lines = !made->reader->profileIsProbeBased();
+    made->fs_discriminators = FunctionSamples::ProfileIsFS;
+    made->preinlined = made->reader->profileIsPreInlined();
+    made->md5 = FunctionSamples::UseMD5;
+    *profile = made.release();
+    return 0;
+}
 
-    if (!options->context_sensitive) {
-        if (options->trim_cold)
-            result->trimmed_functions = trimFunctions(profiles, limits.cold);
-    } else {
-        if (options->trim_cold || options->merge_cold)
-            SampleContextTrimmer(profiles).trimAndMergeColdContextProfiles(
-                limits.hot, options->trim_cold, options->merge_cold, options->cold_context_depth,
-                false);
-        result->merged_contexts = result->contexts - profiles.size();
-        if (options->nested) {
-            ProfileConverter(profiles).convertCSProfiles();
-            FunctionSamples::ProfileIsCS = false;
+bool csp_profile_has_contexts(const struct csp_profile *profile)
+{
+    return profile->context_sensitive;
+}
+
+void csp_profile_names(const struct csp_profile *profile, csp_profile_name_fn *each, void *user)
+{
+    for (const auto &item : profile->map) {
+        SampleContextFrames path = item.second.getContext().getContextFrames();
+        for (const SampleContextFrame &frame : path) {
+            std::string name = frame.Func.str();
+            each(user, name.data(), name.size());
         }
+        std::string name = item.second.getFunction().str();
+        each(user, name.data(), name.size());
     }
-    dropAmbiguous(profiles);
-    if (options->mark_preinlined) {
-        for (auto &item : profiles)
-            item.second.setContextAttribute(ContextShouldBeInlined);
-        FunctionSamples::ProfileIsPreInlined = true;
-    }
-    result->functions = profiles.size();
-    return writeProfiles(profiles, *options, out, diag);
+}
+
+void csp_profile_free(struct csp_profile *profile)
+{
+    delete profile;
 }

@@ -36,7 +36,7 @@ build() { # NAME FLAG...
 }
 probes=(-gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling)
 build good "${probes[@]}"
-build without-probes -gmlt
+build without-probes
 build without-lines -fpseudo-probe-for-profiling
 llvm-strip-22 -o stripped good
 clang-22 --target=aarch64-linux-gnu -c -DFACTOR=3 "${probes[@]}" -o object.o program.c
@@ -62,7 +62,7 @@ printf '\n\t400000\n\n\t400000\n' >no-branches
 expect 2 "unexpected argument '--bogus'" --bogus
 expect 2 'needs a value' -i
 expect 2 "one of text extbinary binary" --format pretty
-expect 2 "one of auto cs flat" --mode round
+expect 2 "one of auto cs flat dwarf-cs dwarf-flat" --mode round
 expect 2 'takes llvm-profgen-22' --compat gcc
 expect 2 'cannot be .many.' --max-search-depth many
 expect 2 'name it with -b' --perfscript script
@@ -76,7 +76,7 @@ expect 3 'is no ELF file' --perfscript script -b text
 expect 3 'is no ELF file' --perfscript script -b empty
 expect 3 'cut' --perfscript script -b cut
 expect 3 'neither an executable nor a shared object' --perfscript script -b object.o
-expect 3 'without-probes has no pseudo-probes: .*-fpseudo-probe-for-profiling' \
+expect 3 'without-probes has neither pseudo-probes nor debug information: .*-fpseudo-probe-for-profiling' \
     --perfscript script -b without-probes
 expect 3 'is stripped' --perfscript script -b stripped
 expect 3 '-gmlt -fdebug-info-for-profiling' --perfscript script-without-lines -b without-lines

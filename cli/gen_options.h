@@ -1,0 +1,25 @@
+/* The command line of csprof gen. */
+#ifndef CSP_CLI_GEN_OPTIONS_H
+#define CSP_CLI_GEN_OPTIONS_H
+
+#include "cli/cli.h"
+#include "profgen/profgen.h"
+#include "profgen/recording_input.h"
+
+struct gen {
+    struct csp_cli *cli;
+    struct csp_profgen_options options;
+    CSP_VEC(const char *) inputs, scripts, unsymbolized;
+    const char *profile_path; /* a profile instead of samples */
+    CSP_VEC(struct csp_recording *) recordings;
+    const char *output_path, *symfs;
+    csp_engine_create_fn *engine;
+    struct csp_recording_samples_stats recorded;
+    double density_threshold; /* below it, more samples are recommended */
+    bool show_density, detailed_warnings;
+};
+
+/* Reads the command line into `gen`, whose defaults are set. Returns an exit code. */
+int csp_gen_parse(struct gen *gen, int argc, char **argv);
+
+#endif

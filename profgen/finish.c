@@ -1,0 +1,199 @@
+#include "profgen/profgen.h"
+
+#include "base/alloc.h"
+#include "profgen/call_probes.h"
+#include "profgen/inline_sizes.h"
+#include "profgen/unsymbolized.h"
+
+#include <inttypes.h>
+
+static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *diag)
+{
+    static const char *const reasons[CSP_REJECT_COUNT] = {
+        "have no branch history (record with a branch stack)",
+        "belong to no trace window (`csprof decode --format none` tells what became of the trace)",
+        "have no callchain (record with one, or ask for --mode flat)",
+        "are outside the binary (is it the one that ran?)",
+        "were taken in another function than their newest branch leads to",
+        "were taken in a prologue or epilogue",
+    };
+    const struct csp_sample_set_stats *stats = &gen->set.stats;
+    if (!stats->samples)
+        return csp_fail(diag, CSP_ERR_INPUT, "the input holds no samples");
+    int worst = 0;
+    for (int i = 1; i < CSP_REJECT_COUNT; i++)
+        if (stats->rejected[i] > stats->rejected[worst])
+            worst = i;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "the profile would be empty: none of %" PRIu64 " samples can be used; %" PRIu64
+                    " of them %s",
+                    stats->samples, stats->rejected[worst], reasons[worst]);
+}
+
+static void generate_by_probes(struct csp_profgen *gen, const struct csp_counters *counters,
+                               struct csp_context_tree *tree)
+{
+    const struct csp_profgen_options *options = &gen->options;
+    const struct csp_generate_options how = {
+        .compress_recursion = options->compress_recursion,
+        .max_context_depth = options->max_context_depth,
+        .infer_missing_frames = options->infer_missing_frames,
+        .max_search_depth = options->max_search_depth,
+    };
+    if (gen->flat)
+        csp_generate_flat(&gen->program, counters, options->all_functions, tree);
+    else
+        csp_generate_contexts(&gen->program, counters, &how, tree, &gen->stats.generate);
+}
+
+static void generate_by_lines(struct csp_profgen *gen, const struct csp_counters *counters,
+                              struct csp_context_tree *tree)
+{
+    if (gen->flat)
+        csp_generate_line_flat(&gen->program, counters, gen->options.all_functions, tree);
+    else
+        csp_generate_line_contexts(&gen->program, counters, gen->options.compat, tree);
+}
+
+static int explain_no_counts(const struct csp_profgen *gen, const struct csp_counters *counters,
+                             struct csp_diag *diag)
+{
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "the profile would be empty: no %s is in any of the %zu ranges that ran (is %s "
+                    "the binary that ran, and built with %s throughout?)",
+                    gen->program.uses_probes ? "probe" : "line", counters->ranges.counts.len,
+                    gen->program.path,
+                    gen->program.uses_probes ? "-fpseudo-probe-for-profiling"
+                                             : "-gmlt -fdebug-info-for-profiling");
+}
+
+/* From counters to a profile, not finished yet. */
+static int generate(struct csp_profgen *gen, const struct csp_counters *counters,
+                    struct csp_diag *diag)
+{
+    const struct csp_profgen_options *options = &gen->options;
+    struct csp_context_tree tree = {0};
+    unsigned call_probes = (options->compat ? CSP_TAIL_CALLS_BEFORE_EPILOGUE : 0) |
+                           (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
+    if (gen->program.uses_probes) {
+        int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);
+        if (error)
+            return error;
+        generate_by_probes(gen, counters, &tree);
+    } else {
+        generate_by_lines(gen, counters, &tree);
+    }
+    int error = 0;
+    if (!tree.counts.len && !options->compat)
+        error = explain_no_counts(gen, counters, diag);
+    else
+        gen->profile = csp_context_profile(
+            &tree, &gen->program.names,
+            &(struct csp_profile_data){.context_sensitive = !gen->flat,
+                                       .by_lines = !gen->program.uses_probes,
+                                       .fs_discriminators = gen->program.fs_discriminators},
+            options->profile.update_totals);
+    csp_context_free(&tree);
+    return error;
+}
+
+/* Branches that begin where the binary has no branch instruction tell of another build. */
+static int check_branches(const struct csp_profgen *gen, struct csp_diag *diag)
+{
+    const struct csp_sample_set_stats *stats = &gen->set.stats;
+    if (gen->options.compat || stats->impossible_branches <= stats->branches / 100)
+        return 0;
+    static const char message[] =
+        "%" PRIu64 " of %" PRIu64 " branches begin where %s has no branch instruction: is it the "
+        "build that ran?";
+    if (stats->impossible_branches > stats->branches / 5)
+        return csp_fail(diag, CSP_ERR_INPUT, message, stats->impossible_branches, stats->branches,
+                        gen->program.path);
+    csp_warn(diag, message, stats->impossible_branches, stats->branches, gen->program.path);
+    return 0;
+}
+
+static int smaller_depth(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* From samples to counters. */
+static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
+{
+    struct csp_profgen_stats *stats = &gen->stats;
+    struct csp_unwind_options how = {
+        .compat = gen->options.compat,
+        .compress_recursion = gen->options.compress_recursion,
+        .max_context_depth = gen->options.max_context_depth,
+    };
+    if (gen->program.uses_probes)
+        how.max_context_depth =
+            smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
+    stats->samples = gen->set.stats;
+    stats->distinct_samples = gen->set.counts.len;
+    if (!gen->set.counts.len)
+        return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
+    if (check_branches(gen, diag))
+        return -CSP_ERR_INPUT;
+    if (gen->flat)
+        csp_unwind_flat(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    else
+        csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    return 0;
+}
+
+static const char **function_names(const struct csp_program *program)
+{
+    const struct csp_functions *functions = &program->functions;
+    const char **names = csp_calloc(functions->ranges.len + 1, sizeof *names);
+    for (size_t i = 0; i < functions->ranges.len; i++)
+        names[i] = csp_intern_text(
+            &program->names, functions->functions.data[functions->ranges.data[i].function].name);
+    return names;
+}
+
+static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
+{
+    struct csp_profile_options options = gen->options.profile;
+    const char **names = NULL;
+    if (gen->options.symbol_list) {
+        names = function_names(&gen->program);
+        options.symbols = names;
+        options.symbol_len = gen->program.functions.ranges.len;
+    }
+    if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
+        options.sizes = gen->counters_given || gen->set.counts.len
+                            ? csp_inline_sizes_of_counters(&gen->program, &gen->counters)
+                            : csp_inline_sizes_of_profile(&gen->program, gen->profile);
+    int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);
+    if (options.sizes)
+        csp_inline_sizes_destroy(options.sizes);
+    free(names);
+    return error;
+}
+
+int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
+{
+    struct csp_profgen_stats *stats = &gen->stats;
+    size_t before = out->len;
+    int error = gen->profile ? 0 : unwind(gen, diag);
+    stats->unwound_contexts = gen->counters.contexts.entries.len;
+    stats->range_counters = gen->counters.ranges.counts.len;
+    stats->branch_counters = gen->counters.branches.counts.len;
+    if (!error && gen->options.skip_symbolization) {
+        csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
+                               out);
+    } else {
+        if (!error && !gen->profile)
+            error = generate(gen, &gen->counters, diag);
+        if (!error)
+            error = finish_profile(gen, out, diag);
+    }
+    stats->profile_bytes = out->len - before;
+    stats->call_probes_rebuilt = gen->program.call_probes_rebuilt;
+    stats->calls_without_probe = gen->program.calls_without_probe;
+    stats->unplaced_probes = gen->program.probes.unplaced;
+    stats->missing_guids = gen->program.probes.missing_guids;
+    return error;
+}

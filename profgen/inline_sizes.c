@@ -1,0 +1,177 @@
+#include "profgen/inline_sizes.h"
+
+#include "base/alloc.h"
+#include "profgen/call_probes.h"
+
+struct measure {
+    struct csp_program *program;
+    struct csp_inline_sizes *sizes;
+    uint8_t *wanted; /* by function */
+    CSP_VEC(struct csp_sized_frame) frames;
+};
+
+static void want_at(struct measure *measure, uint64_t address)
+{
+    uint32_t id = csp_functions_at(&measure->program->functions, address);
+    if (id != CSP_NO_FUNCTION)
+        measure->wanted[id] = 1;
+}
+
+static void want_name(struct measure *measure, uint32_t name)
+{
+    const uint64_t *function = csp_map_find(&measure->program->functions.by_name, name);
+    if (function && *function)
+        measure->wanted[*function - 1] = 1;
+}
+
+/* Callers count too: what they may grow to depends on their own size. */
+static void want_context(struct measure *measure, const struct csp_counters *counters,
+                         uint32_t context)
+{
+    const uint64_t *frames = csp_context_calls(counters, context);
+    const struct csp_lines *lines = &measure->program->lines;
+    for (size_t i = 0; i < csp_context_len(counters, context); i++)
+        if (measure->program->uses_probes)
+            want_at(measure, frames[i]);
+        else
+            want_name(measure, csp_lines_frame_at(lines, (uint32_t)frames[i])->name);
+}
+
+static void want_counted(struct measure *measure, const struct csp_counters *counters)
+{
+    for (uint32_t i = 0; i < counters->contexts.entries.len; i++)
+        want_context(measure, counters, i);
+    for (size_t i = 0; i < counters->ranges.counts.len; i++) {
+        const struct csp_counter_key *key = counters->ranges.keys.entries.data[i].data;
+        want_at(measure, key->from);
+    }
+    for (size_t i = 0; i < counters->branches.counts.len; i++) {
+        const struct csp_counter_key *key = counters->branches.keys.entries.data[i].data;
+        want_at(measure, key->from);
+        want_at(measure, key->to);
+    }
+}
+
+static void want_named(void *user, const char *name, size_t length)
+{
+    struct measure *measure = user;
+    uint32_t id = csp_intern_find(&measure->program->names, name, length);
+    if (id != CSP_INTERN_NONE)
+        want_name(measure, id);
+}
+
+/* One instruction: innermost frame first. Callsites are probes, where those are used. */
+static void add_instruction(struct measure *measure, uint64_t address)
+{
+    struct csp_program *program = measure->program;
+    const uint32_t *frames;
+    size_t count = csp_lines_stack(program, address, &frames);
+    measure->frames.len = 0;
+    for (size_t i = count; i; i--) {
+        const struct csp_line_frame *frame = csp_lines_frame_at(&program->lines, frames[i - 1]);
+        struct csp_sized_frame sized = {csp_intern_text(&program->names, frame->name), frame->line,
+                                        frame->discriminator};
+        if (program->uses_probes) {
+            struct csp_probe_discriminator probe;
+            csp_probe_discriminator_decode(frame->discriminator, &probe);
+            sized.callsite = probe.index;
+            sized.discriminator = 0;
+        }
+        csp_vec_push(&measure->frames, sized);
+    }
+    if (count)
+        csp_inline_sizes_add(measure->sizes, measure->frames.data, count,
+                             csp_code_size(&program->code, address));
+}
+
+static const char *node_name(const struct csp_program *program, uint32_t node)
+{
+    const struct csp_probes *probes = &program->probes;
+    uint32_t function = probes->nodes.data[node].function;
+    return csp_intern_text(&program->names, probes->functions.data[function].name);
+}
+
+/* An inlined function of which only probes are left has no code, and that is its size. */
+static void add_optimized_away(struct measure *measure, uint32_t node)
+{
+    const struct csp_probes *probes = &measure->program->probes;
+    if (probes->nodes.data[node].first_probe != CSP_NO_PROBE) {
+        uint32_t callsite = 0;
+        measure->frames.len = 0;
+        for (uint32_t up = node; up != CSP_NO_NODE; up = probes->nodes.data[up].parent) {
+            csp_vec_push(&measure->frames,
+                         (struct csp_sized_frame){node_name(measure->program, up), callsite, 0});
+            callsite = probes->nodes.data[up].callsite;
+        }
+        csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len, 0);
+    }
+}
+
+/* Every inline node below the top nodes of the functions wanted; of several top nodes of one name
+ * the last counts. */
+static void add_all_optimized_away(struct measure *measure)
+{
+    const struct csp_probes *probes = &measure->program->probes;
+    struct csp_map top_of = {0}; /* name to top node + 1 */
+    for (uint32_t node = 0; node < probes->nodes.len; node++)
+        if (probes->nodes.data[node].parent == CSP_NO_NODE) {
+            uint32_t function = probes->nodes.data[node].function;
+            *csp_map_at(&top_of, probes->functions.data[function].name) = (uint64_t)node + 1;
+        }
+    /* Parents come before their children. */
+    uint8_t *below = csp_calloc(probes->nodes.len + 1, 1);
+    const struct csp_functions *functions = &measure->program->functions;
+    for (uint32_t id = 0; id < functions->functions.len; id++) {
+        const uint64_t *top = csp_map_find(&top_of, functions->functions.data[id].name);
+        if (measure->wanted[id] && top)
+            below[*top - 1] = 1;
+    }
+    for (uint32_t node = 0; node < probes->nodes.len; node++) {
+        uint32_t parent = probes->nodes.data[node].parent;
+        if (parent != CSP_NO_NODE)
+            below[node] = below[parent];
+        if (below[node])
+            add_optimized_away(measure, node);
+    }
+    free(below);
+    csp_map_free(&top_of);
+}
+
+static struct csp_inline_sizes *measure_wanted(struct measure *measure)
+{
+    struct csp_program *program = measure->program;
+    measure->sizes = csp_inline_sizes_create();
+    for (uint32_t id = 0; id < program->functions.functions.len; id++) {
+        const struct csp_function *function = &program->functions.functions.data[id];
+        for (uint32_t part = 0; measure->wanted[id] && part < function->parts; part++) {
+            const struct csp_function_range *range =
+                &program->functions.parts.data[function->first_part + part];
+            for (uint64_t at = csp_code_from(&program->code, range->start); at && at < range->end;
+                 at = csp_code_from(&program->code, at + 1))
+                add_instruction(measure, at);
+        }
+    }
+    if (program->uses_probes)
+        add_all_optimized_away(measure);
+    free(measure->wanted);
+    csp_vec_free(&measure->frames);
+    return measure->sizes;
+}
+
+struct csp_inline_sizes *csp_inline_sizes_of_counters(struct csp_program *program,
+                                                      const struct csp_counters *counters)
+{
+    struct measure measure = {.program = program,
+                              .wanted = csp_calloc(program->functions.functions.len + 1, 1)};
+    want_counted(&measure, counters);
+    return measure_wanted(&measure);
+}
+
+struct csp_inline_sizes *csp_inline_sizes_of_profile(struct csp_program *program,
+                                                     const struct csp_profile *profile)
+{
+    struct measure measure = {.program = program,
+                              .wanted = csp_calloc(program->functions.functions.len + 1, 1)};
+    csp_profile_names(profile, want_named, &measure);
+    return measure_wanted(&measure);
+}

@@ -1,0 +1,210 @@
+#include "profgen/llvm/preinline_run.h"
+
+#include "llvm/ADT/SCCIterator.h"
+#include "llvm/Transforms/IPO/ProfiledCallGraph.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+
+using namespace llvm;
+using namespace llvm::sampleprof;
+
+/* A trie from a function outwards to its callers, so that a context which the binary does not have
+ * finds the nearest one. */
+struct csp_inline_sizes {
+    ContextTrieNode root;
+};
+
+csp_inline_sizes *csp_inline_sizes_create(void)
+{
+    return new csp_inline_sizes;
+}
+
+void csp_inline_sizes_destroy(csp_inline_sizes *sizes)
+{
+    delete sizes;
+}
+
+void csp_inline_sizes_add(csp_inline_sizes *sizes, const csp_sized_frame *frames, size_t count,
+                          uint32_t bytes)
+{
+    ContextTrieNode *node = &sizes->root;
+    for (size_t i = 0; i < count; i++) {
+        LineLocation callsite(i ? frames[i].callsite : 0, i ? frames[i].discriminator : 0);
+        node = node->getOrCreateChildContext(callsite, FunctionId(StringRef(frames[i].function)));
+    }
+    node->addFunctionSize(bytes);
+}
+
+namespace
+{
+
+struct Candidate {
+    const FunctionSamples *samples;
+    uint64_t calls;
+    uint64_t cost;
+};
+
+/* Free code first, then by calls; ties are broken so that the order is always the same. */
+struct LessUrgent {
+    bool operator()(const Candidate &a, const Candidate &b) const
+    {
+        if ((a.cost == 0) != (b.cost == 0))
+            return b.cost == 0;
+        if (a.calls != b.calls)
+            return a.calls < b.calls;
+        if (a.cost != b.cost)
+            return a.cost > b.cost;
+        return a.samples->getGUID() < b.samples->getGUID();
+    }
+};
+
+using Queue = std::priority_queue<Candidate, std::vector<Candidate>, LessUrgent>;
+
+class PreInliner
+{
+  public:
+    PreInliner(SampleContextTracker &profiles, const csp_preinline_options &how,
+               const csp_preinline_thresholds &limits, csp_inline_sizes *known)
+        : tracker(profiles), options(how), thresholds(limits), sizes(known)
+    {
+    }
+
+    void run()
+    {
+        for (FunctionId name : callersFirst())
+            processFunction(name);
+        for (ContextTrieNode *node : tracker) {
+            FunctionSamples *samples = node->getFunctionSamples();
+            if (samples && node->getParentContext() != &tracker.getRootContext() &&
+                !samples->getContext().hasState(InlinedContext))
+                node->setFunctionSamples(nullptr);
+        }
+    }
+
+  private:
+    /* Cold calls are left out of the call graph, which makes the order more stable. */
+    std::vector<FunctionId> callersFirst()
+    {
+        std::vector<FunctionId> order;
+        ProfiledCallGraph graph(tracker, thresholds.cold);
+        for (auto at = scc_begin(&graph); !at.isAtEnd(); ++at) {
+            scc_member_iterator<ProfiledCallGraph *> members(*at);
+            for (ProfiledCallGraphNode *node : *members)
+                if (node != graph.getEntryNode())
+                    order.push_back(node->Name);
+        }
+        std::reverse(order.begin(), order.end());
+        return order;
+    }
+
+    /* The size in the longest context that the binary has; of a function that it has only inlined
+     * elsewhere, the size there. */
+    std::optional<uint32_t> sizeOf(const ContextTrieNode *context)
+    {
+        ContextTrieNode *at = &sizes->root, *last = nullptr;
+        std::optional<uint32_t> size;
+        LineLocation callsite(0, 0);
+        while (at && context->getParentContext()) {
+            last = at;
+            at = at->getChildContext(callsite, context->getFuncName());
+            if (at && at->getFunctionSize())
+                size = *at->getFunctionSize();
+            callsite = context->getCallSiteLoc();
+            context = context->getParentContext();
+        }
+        if (!at)
+            at = last;
+        while (!size && at != &sizes->root && !at->getAllChildContext().empty()) {
+            at = &at->getAllChildContext().begin()->second;
+            size = at->getFunctionSize();
+        }
+        return size;
+    }
+
+    uint32_t costOf(const ContextTrieNode *context)
+    {
+        if (sizes)
+            if (std::optional<uint32_t> size = sizeOf(context))
+                return *size;
+        const FunctionSamples *samples = context->getFunctionSamples();
+        return static_cast<uint32_t>(samples->getBodySamples().size());
+    }
+
+    void addCandidates(Queue &queue, const FunctionSamples *caller)
+    {
+        ContextTrieNode *node = tracker.getContextNodeForProfile(caller);
+        for (auto &child : node->getAllChildContext()) {
+            const FunctionSamples *callee = child.second.getFunctionSamples();
+            if (!callee)
+                continue;
+            uint64_t calls = 0;
+            if (auto targets = caller->findCallTargetMapAt(child.second.getCallSiteLoc())) {
+                auto found = targets->find(callee->getFunction());
+                if (found != targets->end())
+                    calls = found->second;
+            }
+            queue.push(
+                {callee, std::max(calls, callee->getHeadSamplesEstimate()), costOf(&child.second)});
+        }
+    }
+
+    /* Up to which cost to inline: the hotter, the more. */
+    uint64_t costLimit(const Candidate &candidate, bool wasInlined) const
+    {
+        if (candidate.calls <= thresholds.cold)
+            return static_cast<unsigned>(options.cold_threshold);
+        double lower = static_cast<double>(thresholds.cold);
+        double hotness = (static_cast<double>(candidate.calls) - lower) /
+                         (static_cast<double>(thresholds.upper) - lower);
+        hotness = std::min(hotness, 1.0);
+        auto limit = static_cast<unsigned>(options.hot_threshold * hotness * 100 +
+                                           options.cold_threshold + 1);
+        return wasInlined ? limit * static_cast<unsigned>(options.previous_multiplier) : limit;
+    }
+
+    bool shouldInline(const Candidate &candidate) const
+    {
+        bool wasInlined = candidate.samples->getContext().hasAttribute(ContextWasInlined);
+        if (options.replay)
+            return wasInlined;
+        return candidate.cost < costLimit(candidate, wasInlined);
+    }
+
+    void processFunction(FunctionId name)
+    {
+        FunctionSamples *samples = tracker.getBaseSamplesFor(name);
+        if (!samples)
+            return;
+        unsigned size = costOf(tracker.getContextNodeForProfile(samples));
+        unsigned limit = size * static_cast<unsigned>(options.growth_limit);
+        limit = std::min(limit, static_cast<unsigned>(options.limit_max));
+        limit = std::max(limit, static_cast<unsigned>(options.limit_min));
+        Queue queue;
+        addCandidates(queue, samples);
+        while (!queue.empty() && size < limit) {
+            Candidate candidate = queue.top();
+            queue.pop();
+            if (!shouldInline(candidate))
+                continue;
+            tracker.markContextSamplesInlined(candidate.samples);
+            candidate.samples->getContext().setAttribute(ContextShouldBeInlined);
+            size += static_cast<unsigned>(candidate.cost);
+            addCandidates(queue, candidate.samples);
+        }
+    }
+
+    SampleContextTracker &tracker;
+    const csp_preinline_options &options;
+    const csp_preinline_thresholds &thresholds;
+    csp_inline_sizes *sizes;
+};
+
+} // namespace
+
+void csp_preinline_run(SampleContextTracker &tracker, const csp_preinline_options &options,
+                       const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes)
+{
+    PreInliner(tracker, options, thresholds, sizes).run();
+}
