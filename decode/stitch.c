@@ -40,7 +40,7 @@ struct state {
     const struct csp_stitch_resume *
         *opened_by; /* per pause: the last resume since the one before */
     uint64_t tolerance;
-    bool drained;
+    bool use_records; /* the time of a drained window's record is that of its end */
     struct lag lag;
 };
 
@@ -105,7 +105,8 @@ static void find_bounds(struct state *state)
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
         struct bounds *bounds = &state->bounds[i];
-        bounds->end = bounds->last ? bounds->last : state->drained ? window->record_time : 0;
+        bool by_record = state->use_records && window->drained;
+        bounds->end = bounds->last ? bounds->last : by_record ? window->record_time : 0;
         uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
         early = max_u64(early, max_u64(window->not_before, end));
         bounds->early = early;
@@ -114,14 +115,15 @@ static void find_bounds(struct state *state)
         const struct csp_stitch_window *window = &stream->windows[i];
         struct bounds *bounds = &state->bounds[i];
         /* A sink that is not drained stores a window after its sample was written. */
-        if (!state->drained && window->record_time)
+        bool drained = state->use_records && window->drained;
+        if (!drained && window->record_time)
             late = min_u64(late, window->record_time + tolerance);
         if (state->lag.known && bounds->end)
             late = min_u64(late, bounds->end + (uint64_t)max_i64(state->lag.high, 0));
         bounds->late = late;
         if (bounds->first)
             late = min_u64(late, bounds->first + tolerance);
-        if (state->drained && window->not_before && window->record_time)
+        if (drained && window->not_before && window->record_time)
             late = min_u64(late, window->record_time);
     }
 }
@@ -341,15 +343,14 @@ static size_t find_anchors(const struct state *state, struct csp_clock_anchor *a
 {
     const struct csp_stitch_stream *stream = state->stream;
     size_t count = 0;
-    if (state->drained) {
-        for (uint32_t i = 0; i < stream->window_len; i++) {
-            const struct csp_stitch_window *window = &stream->windows[i];
-            if (window->last_time && window->record_time)
-                anchors[count++] =
-                    (struct csp_clock_anchor){window->last_time, window->record_time};
-        }
-        return count;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        if (window->drained && window->last_time && window->record_time)
+            anchors[count++] = (struct csp_clock_anchor){window->last_time, window->record_time};
     }
+    if (count > stream->window_len / 2)
+        return count;
+    count = 0;
     struct csp_stitch_pair *pairs = csp_calloc(stream->pause_len, sizeof *pairs);
     stitch_groups(state, pairs);
     for (uint32_t j = 0; j < stream->pause_len; j++) {
@@ -396,9 +397,11 @@ static bool fit_trace_time(struct state *state)
 static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    bool any = false;
-    for (uint32_t i = 0; i < stream->window_len && !any; i++)
-        any = stream->windows[i].last_time != 0;
+    bool any = false, drained = false;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        any |= stream->windows[i].last_time != 0;
+        drained |= stream->windows[i].drained;
+    }
     if (any && records_allow_trace_time(stream)) {
         take_trace_time(state);
         find_bounds(state);
@@ -415,9 +418,9 @@ static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_c
         state->tolerance = stream->tolerance;
         find_bounds(state);
     }
-    if (state->drained && learn_lag(state, clock))
+    if (drained && learn_lag(state, clock))
         return CSP_STITCH_TIME_RECORDS;
-    state->drained = false;
+    state->use_records = false;
     find_bounds(state);
     return CSP_STITCH_TIME_NONE;
 }
@@ -431,8 +434,7 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     *clock = (struct csp_stitch_clock){0};
     if (!stream->pause_len || !stream->window_len)
         return;
-    struct state state = {
-        .stream = stream, .tolerance = stream->tolerance, .drained = stream->drained};
+    struct state state = {.stream = stream, .tolerance = stream->tolerance, .use_records = true};
     state.bounds = csp_calloc(stream->window_len, sizeof *state.bounds);
     state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
     find_openers(&state);

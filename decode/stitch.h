@@ -30,6 +30,7 @@ struct csp_stitch_window {
     uint64_t first_time, last_time; /* trace timestamps at both ends */
     uint64_t record_time; /* of the AUX record that carried its end; 0 when it did not end there */
     uint64_t not_before;  /* of the AUX record before that one: its pause is not older */
+    bool drained; /* the record holds this window alone: its pause seems to have drained the sink */
 };
 
 struct csp_stitch_pause {
@@ -50,7 +51,6 @@ struct csp_stitch_stream {
     uint32_t pause_len;
     const struct csp_stitch_resume *resumes;
     uint32_t resume_len;
-    bool drained; /* each pause seems to have drained the sink: one AUX record per window */
     /* How far a trace timestamp may lie after the sample it precedes: the precision of the clocks.
      */
     uint64_t tolerance;

@@ -20,8 +20,7 @@ struct pending {
     struct csp_windows windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
     size_t next_pause;
-    uint64_t chunk_time;      /* of the last chunk with windows */
-    uint64_t chunks, crowded; /* chunks with windows; those with more than one */
+    uint64_t chunk_time; /* of the last chunk with windows */
 };
 
 struct csp_stitcher {
@@ -217,7 +216,6 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
         .pause_len = (uint32_t)pauses,
         .resumes = stream->resumes.data + first_resume,
         .resume_len = (uint32_t)(stream->resumes.len - first_resume),
-        .drained = pending->crowded * 20 <= pending->chunks,
         .tolerance = stitcher->options.tolerance,
     };
     struct csp_stitch_pair *pairs = csp_calloc(pauses, sizeof *pairs);
@@ -284,14 +282,13 @@ int csp_stitcher_windows(void *user, uint32_t source, const struct csp_chunk *ch
         struct csp_stitch_window key = make_key(stitcher, windows, window);
         key.record_time = chunk->time;
         key.not_before = pending->chunk_time;
+        key.drained = windows->windows.len == 1;
         csp_vec_push(&pending->keys, key);
         append(&pending->windows, windows, window);
     }
     size_t added = pending->keys.len - before;
     if (added) {
         pending->chunk_time = chunk->time;
-        pending->chunks++;
-        pending->crowded += added > 1;
     }
     if (pending->keys.len < BATCH_WINDOWS && pending->windows.branches.len < BATCH_BRANCHES)
         return 0;

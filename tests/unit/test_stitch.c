@@ -19,7 +19,6 @@ struct stream_case {
     struct csp_stitch_pause pauses[MAX];
     struct csp_stitch_resume resumes[MAX];
     uint32_t window_len, pause_len, resume_len;
-    bool drained;
     struct {
         int window;
         enum csp_verdict verdict;
@@ -36,7 +35,6 @@ static void check(const struct stream_case *c)
         .pause_len = c->pause_len,
         .resumes = c->resumes,
         .resume_len = c->resume_len,
-        .drained = c->drained,
         .tolerance = 1,
     };
     struct csp_stitch_pair pairs[MAX];
@@ -170,13 +168,12 @@ static void a_drained_sink_gives_time_by_its_records(void **state)
 {
     (void)state;
     static const struct stream_case c = {
-        .windows = {{.end_pc = 0xa0, .record_time = 111},
-                    {.end_pc = 0xa0, .record_time = 211, .not_before = 111},
-                    {.end_pc = 0xa0, .record_time = 411, .not_before = 211}},
+        .windows = {{.end_pc = 0xa0, .record_time = 111, .drained = true},
+                    {.end_pc = 0xa0, .record_time = 211, .not_before = 111, .drained = true},
+                    {.end_pc = 0xa0, .record_time = 411, .not_before = 211, .drained = true}},
         .window_len = 3,
         .pauses = {P(112, 0xa0), P(212, 0xa0), P(412, 0xa0)},
         .pause_len = 3,
-        .drained = true,
         .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
                      {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
                      {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},

@@ -225,6 +225,7 @@ static void simulate(const struct adversary *kind, struct simulation *s)
                                            .end_pc = uniform() < kind->no_end_pc ? 0 : end};
         window.first_time = trace_clock(kind, time + 50);
         time += 1000 + exponential(50);
+        window.drained = kind->drained;
         window.last_time = trace_clock(kind, time - (uint64_t)(uniform() * 300));
         bool window_lost = lost(kind->lose_windows, &window_burst);
         if (!window_lost) {
@@ -263,7 +264,6 @@ static void check(const struct adversary *kind)
         .pause_len = s.pause_len,
         .resumes = s.resumes,
         .resume_len = s.resume_len,
-        .drained = kind->drained,
         .tolerance = 100,
     };
     struct csp_stitch_pair *pairs = csp_calloc(s.pause_len, sizeof *pairs);
