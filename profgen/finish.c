@@ -157,6 +157,7 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
 {
     struct csp_profile_options options = gen->options.profile;
     const char **names = NULL;
+    options.preinline.borrow_sizes = gen->options.compat;
     if (gen->options.symbol_list) {
         names = function_names(&gen->program);
         options.symbols = names;

@@ -116,7 +116,9 @@ class PreInliner
         }
         if (!at)
             at = last;
-        while (!size && at != &sizes->root && !at->getAllChildContext().empty()) {
+        if (at == &sizes->root && !options.borrow_sizes)
+            return size;
+        while (!size && !at->getAllChildContext().empty()) {
             at = &at->getAllChildContext().begin()->second;
             size = at->getFunctionSize();
         }

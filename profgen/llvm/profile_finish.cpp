@@ -138,7 +138,7 @@ double density(const SampleProfileMap &profiles, int cutoff)
         functions.push_back({static_cast<double>(count) / static_cast<double>(places), count});
         total += count;
     }
-    llvm::stable_sort(functions, [](const Function &a, const Function &b) {
+    llvm::sort(functions, [](const Function &a, const Function &b) {
         return a.density != b.density ? a.density > b.density : a.count < b.count;
     });
     const float wanted = static_cast<float>(total) * static_cast<float>(cutoff) / 1000000;

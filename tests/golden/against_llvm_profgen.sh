@@ -6,21 +6,34 @@ require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-profgen-2
 
 build_both "$1"
 sample
-for nested in 1 0; do
-    options=(--csspgo-preinliner=0 --gen-cs-nested-profile=$nested --format=text)
-    want=$scratch/want.$nested
+preinliner=(--csspgo-preinliner=1 --sample-profile-cold-inline-threshold=40
+    --sample-profile-inline-growth-limit=3)
+# compare NAME OPTION...
+compare() {
+    local name=$1 want=$scratch/want.$1 got
+    shift
     llvm-profgen-22 --perfscript="$scratch/program.script" --binary="$scratch/probed/program" \
-        --output="$want" "${options[@]}" 2>"$scratch/llvm-profgen.log" ||
+        --output="$want" --format=text "$@" 2>"$scratch/llvm-profgen.log" ||
         fail "llvm-profgen: $(cat "$scratch/llvm-profgen.log")"
     for build in probed plain; do
-        got=$scratch/got.$nested.$build
-        gen "$scratch/$build/program" "$got" --compat llvm-profgen-22 "${options[@]}"
+        got=$scratch/got.$name.$build
+        gen "$scratch/$build/program" "$got" --compat llvm-profgen-22 --format=text "$@"
         diff -u "$want" "$got" >"$scratch/difference" && continue
         head -n 40 "$scratch/difference"
-        fail "$1, $build build, nested=$nested: not what llvm-profgen writes"
+        fail "$source, $build build, $name: not what llvm-profgen writes"
     done
-    echo "$1, nested=$nested: both builds equal, $(wc -l <"$want") lines"
-done
+    echo "$source, $name: both builds equal, $(wc -l <"$want") lines"
+}
+source=$1
+compare nested --csspgo-preinliner=0
+compare contexts --csspgo-preinliner=0 --gen-cs-nested-profile=0
+compare preinlined
+compare preinlined-contexts --gen-cs-nested-profile=0
+compare preinlined-little --gen-cs-nested-profile=0 "${preinliner[@]}"
+compare preinlined-as-before --gen-cs-nested-profile=0 --csspgo-replay-preinline
+compare lines-flat --use-dwarf-correlation --ignore-stack-samples
+compare lines-contexts --use-dwarf-correlation --csspgo-preinliner=0 --gen-cs-nested-profile=0
+compare lines-preinlined --use-dwarf-correlation --gen-cs-nested-profile=0
 # Without contexts the two would be equal too easily.
-contexts=$(grep -c '^\[.* @ ' "$scratch/want.0") || true
-[ "$contexts" -ge 5 ] || fail "$1: only $contexts contexts: the comparison shows little"
+contexts=$(grep -c '^\[.* @ ' "$scratch/want.contexts") || true
+[ "$contexts" -ge 5 ] || fail "$source: only $contexts contexts: the comparison shows little"
