@@ -2,7 +2,9 @@
 #include "perfdata/sample_record.h"
 #include "perfdata/writer_private.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096 };
 
@@ -233,6 +235,8 @@ void csp_write_throttle(struct csp_writer *writer, const struct csp_writer_id *i
 
 void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
 {
+    if (!writer->auxtrace_info_offset)
+        writer->auxtrace_info_offset = csp_writer_size(writer);
     struct draft draft = begin(writer, CSP_RECORD_AUXTRACE_INFO, 0);
     csp_buf_add_u32(draft.out, CSP_AUXTRACE_CS_ETM);
     csp_buf_add_u32(draft.out, 0);
@@ -249,6 +253,17 @@ void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_
             csp_buf_add_u64(draft.out, cpu->params[j]);
     }
     end(&draft, "the configuration of so many trace units");
+}
+
+void csp_writer_update_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
+{
+    csp_writer_flush(writer);
+    csp_write_auxtrace_info(writer, info);
+    ssize_t size = (ssize_t)writer->buffer.len;
+    if (!writer->error && pwrite(writer->fd, writer->buffer.data, writer->buffer.len,
+                                 (off_t)writer->auxtrace_info_offset) != size)
+        writer->error = errno ? errno : EIO;
+    writer->buffer.len = 0;
 }
 
 void csp_write_auxtrace(struct csp_writer *writer, const struct csp_auxtrace_event *event,

@@ -28,16 +28,23 @@ static void write_all(struct csp_writer *writer, const void *data, size_t size)
     }
 }
 
-void csp_writer_flush(struct csp_writer *writer)
+static void empty_buffer(struct csp_writer *writer)
 {
     write_all(writer, writer->buffer.data, writer->buffer.len);
     writer->buffer.len = 0;
 }
 
+void csp_writer_flush(struct csp_writer *writer)
+{
+    empty_buffer(writer);
+    if (!writer->error)
+        writer->whole = writer->written;
+}
+
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
 {
     if (writer->buffer.len + size > FLUSH_SIZE)
-        csp_writer_flush(writer);
+        empty_buffer(writer); /* perhaps in the middle of a record */
     if (size > FLUSH_SIZE)
         write_all(writer, data, size);
     else
@@ -47,6 +54,11 @@ void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
 uint64_t csp_writer_size(const struct csp_writer *writer)
 {
     return writer->written + writer->buffer.len;
+}
+
+int csp_writer_error(const struct csp_writer *writer)
+{
+    return writer->error;
 }
 
 static void add_section(struct csp_buf *out, uint64_t offset, uint64_t size)
@@ -119,7 +131,7 @@ int csp_writer_open(struct csp_writer **out, const char *path, const struct csp_
                     size_t attr_count, struct csp_diag *diag)
 {
     *out = NULL;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return csp_fail(diag, CSP_ERR_IO, "%s: cannot create: %s", path, strerror(errno));
     struct csp_writer *writer = csp_calloc(1, sizeof *writer);
@@ -162,6 +174,36 @@ static void complete_file(struct csp_writer *writer)
     csp_buf_free(&header);
 }
 
+/* Where the last whole record ends of those that reached the file. */
+static uint64_t find_end(const struct csp_writer *writer)
+{
+    uint64_t end = writer->whole;
+    uint8_t start[16] = {0}; /* type, misc, size; of AUXTRACE then the size of what follows it */
+    while (pread(writer->fd, start, sizeof start, (off_t)end) >= 8) {
+        uint64_t size = csp_load16(start + 6);
+        if (csp_load32(start) == CSP_RECORD_AUXTRACE)
+            size += csp_load64(start + 8);
+        if (size < 8 || size > writer->written - end)
+            break;
+        end += size;
+    }
+    return end;
+}
+
+/* After a failed write: the file ends with its last whole record, and says so, so that every reader
+ * takes it. */
+static void cut_file(struct csp_writer *writer)
+{
+    struct csp_buf header = {0};
+    uint64_t end = find_end(writer);
+    if (end > writer->data_offset && ftruncate(writer->fd, (off_t)end) == 0) {
+        add_header(writer, &header, end - writer->data_offset, false);
+        ssize_t done = pwrite(writer->fd, header.data, header.len, 0);
+        (void)done; /* the first error is the one to report */
+    }
+    csp_buf_free(&header);
+}
+
 static void free_writer(struct csp_writer *writer)
 {
     for (size_t i = 0; i < writer->attrs.len; i++) {
@@ -183,6 +225,8 @@ int csp_writer_close(struct csp_writer *writer, struct csp_diag *diag)
         return 0;
     int error = 0;
     complete_file(writer);
+    if (writer->error)
+        cut_file(writer);
     if (close(writer->fd) < 0 && !writer->error)
         writer->error = errno;
     if (writer->error)

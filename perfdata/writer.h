@@ -40,6 +40,8 @@ void csp_writer_build_id(struct csp_writer *writer, uint16_t cpumode, uint32_t p
 void csp_writer_flush(struct csp_writer *writer);
 /* How many bytes the file has so far, buffered ones included. */
 uint64_t csp_writer_size(const struct csp_writer *writer);
+/* errno of the first write that failed; 0 while all is well. */
+int csp_writer_error(const struct csp_writer *writer);
 /* Completes the file; reports the first error of any write. Frees the writer. Errors: CSP_ERR_IO.
  */
 int csp_writer_close(struct csp_writer *writer, struct csp_diag *diag);
@@ -81,6 +83,9 @@ void csp_write_throttle(struct csp_writer *writer, const struct csp_writer_id *i
 
 /* perf's own records. */
 void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info);
+/* Writes AUXTRACE_INFO again where it was written before: trace IDs become known only while
+ * recording. The number of CPUs and of their parameters must be the same, and the version not 0. */
+void csp_writer_update_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info);
 /* The record and its `event->size` bytes, and an entry of the auxtrace index. Sizes that are no
  * multiple of 8 are filled up with zeroes, which the AUX records do not announce. */
 void csp_write_auxtrace(struct csp_writer *writer, const struct csp_auxtrace_event *event,

@@ -17,12 +17,14 @@ struct csp_writer {
     const char *oversized;          /* a record that cannot be written, or null */
     struct csp_buf buffer;          /* whole records only, between calls */
     uint64_t written;               /* bytes already handed to the kernel */
+    uint64_t whole;                 /* as many of them are whole records, for certain */
     CSP_VEC(struct csp_attr) attrs; /* with names and ids of our own */
     uint64_t attrs_offset, attrs_size, data_offset;
     struct csp_buf features[32]; /* contents by number; empty: not there */
     CSP_VEC(struct csp_writer_index_entry) index;
     uint64_t first_time, last_time; /* of samples */
     bool any_sample;
+    uint64_t auxtrace_info_offset; /* in the file; 0: not written */
 };
 
 /* Appends bytes to the file, past the buffer when there are many. */
