@@ -29,6 +29,7 @@ struct csp_command {
 };
 
 extern const struct csp_command csp_command_collect;
+extern const struct csp_command csp_command_doctor;
 extern const struct csp_command csp_command_version;
 #ifndef CSPROF_RECORDER_ONLY
 extern const struct csp_command csp_command_decode;

@@ -1,31 +1,55 @@
-/* csprof collect: runs a program and records it. */
-#include "cli/cli.h"
+/* csprof collect: runs a program, or attaches to what runs, and records it. */
+#include "cli/collect_options.h"
 
 #include "base/parse.h"
-#include "collect/host.h"
-#include "emulate/launch.h"
 #include "emulate/pmu.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
-    "usage: csprof collect --emulate [options] -- PROGRAM [ARGUMENT...]\n"
+    "usage: csprof collect [options] [--] PROGRAM [ARGUMENT...]\n"
+    "       csprof collect [options] -p PID | -t TID | -a | -C CPUS\n"
+    "       csprof collect --emulate [options] [--] PROGRAM [ARGUMENT...]\n"
     "\n"
-    "Runs an AArch64 program under qemu-aarch64 with a virtual trace unit and records what it\n"
-    "executes in short windows. Each window is opened by a cycle counter and closed, after WINDOW\n"
-    "cycles, by a sample with the callchain of that moment. The result is an ordinary perf.data\n"
-    "file: `csprof gen` makes a profile of it, perf 6.1 and later read it too. The program's "
-    "input,\n"
-    "output and arguments are untouched, and its exit code becomes that of csprof.\n"
+    "Records what a program executes in short windows, each with the callchain of its end. The\n"
+    "result is an ordinary perf.data file: `csprof gen` makes a profile of it, perf 6.1 and later\n"
+    "read it too. The program's input, output and arguments are untouched, and its exit code "
+    "becomes\n"
+    "that of csprof. Threads and children are recorded with their parent. User space alone is\n"
+    "recorded.\n"
+    "\n"
+    "Recording from trace units (pulse, free-running, strobe) was tried with real Linux kernels "
+    "on\n"
+    "an emulated machine; nothing of it has been proved on Arm silicon yet.\n"
     "\n"
     "  -o FILE                 where to write (csprof.data)\n"
-    "  --emulate               record in the emulator; needs no Arm hardware\n"
-    "  --window CYCLES         length of a window (1000); with --strategy free-running the period "
-    "of\n"
-    "                          the event that closes windows\n"
+    "  -p PID, -t TID          record processes, threads that run already (several: with commas)\n"
+    "  -a                      record everything that runs, until it is stopped\n"
+    "  -C CPUS                 the same on these CPUs: 0-3,8\n"
+    "  --duration SECONDS      stop then; a program goes on to its end without being recorded\n"
+    "  --max-size BYTES        stop when the file is so large\n"
+    "  --strategy NAME         auto: the best that this machine has a history of branches with;\n"
+    "                          branch-stack (also brbe, lbr): the core's branch records; pulse:\n"
+    "                          trace windows of equal length; free-running: trace windows between\n"
+    "                          two counters; strobe: trace windows without callchains; clock:\n"
+    "                          callchains alone, on a timer. `csprof doctor` tells which work "
+    "here\n"
+    "  --samples N             samples with a history that each busy CPU should give a second "
+    "(1000;\n"
+    "                          free-running 300)\n"
+    "  --overhead PERCENT      take fewer samples rather than more of a busy CPU's time (5)\n"
+    "  --window CYCLES         length of a window, with free-running on average\n"
+    "  --period CYCLES         a window opens every so many cycles; nanoseconds for clock\n"
+    "  --buffer BYTES          of each CPU's ring of records (512Ki); a power of two\n"
+    "  --trace-buffer BYTES    of each CPU's ring of trace (2Mi; 128Ki without privileges)\n"
+    "  --dry-run               print the plan: periods, what they cost, a picture, and the `perf\n"
+    "                          record` command that does the same. Nothing is recorded\n"
+    "  --sysfs DIR             plan for another machine, see `csprof help doctor`\n"
+    "\n"
+    "  --emulate               record an AArch64 program under qemu-aarch64 with a virtual trace\n"
+    "                          unit; needs no Arm hardware. The options below are for it\n"
+    "  --window CYCLES         length of a window (1000); with --strategy free-running the period\n"
+    "                          of the event that closes windows\n"
     "  --period CYCLES         a window opens every so many cycles (20011); one cycle is one\n"
     "                          instruction\n"
     "  --strategy NAME         pulse: the closing counter runs only while the trace unit does, so\n"
@@ -42,27 +66,23 @@ static const char usage[] =
     "                          insn: windows begin and end at any instruction (default); block: "
     "at\n"
     "                          branch targets only, about twice as fast\n"
-    "  --seed N                of the skid and of what is random in the program's start (1); the "
-    "same\n"
-    "                          seed gives the same windows\n"
+    "  --seed N                of the skid and of what is random in the program's start (1); the\n"
+    "                          same seed gives the same windows\n"
     "  --truth FILE            write what really happened, for tests\n"
-    "  --sysroot DIR           the program's libraries (/usr/aarch64-linux-gnu when this machine "
-    "has\n"
-    "                          none at their usual place)\n"
+    "  --sysroot DIR           the program's libraries (/usr/aarch64-linux-gnu when this machine\n"
+    "                          has none at their usual place)\n"
     "  --qemu PROGRAM          emulator to run (qemu-aarch64)\n"
+    "Emulated threads are recorded, each as on a processor of its own; forked children run but "
+    "are\n"
+    "not recorded, and a program that replaces itself by execve leaves the emulator: both are\n"
+    "counted and warned of.\n"
     "\n"
-    "Threads are recorded, each as on a processor of its own. Forked children run but are not\n"
-    "recorded, and a program that replaces itself by execve leaves the emulator: both are counted\n"
-    "and warned of. With --json the program's standard output goes to standard error.\n"
-    "Exit codes: the program's own, 128 + N when signal N killed it; before it could run 2 "
-    "(usage),\n"
-    "3 (not an AArch64 program), 4 (QEMU or the plugin is missing), 75 (cannot write).\n";
-
-struct collect {
-    struct csp_cli *cli;
-    bool emulate;
-    struct csp_emulate_options options;
-};
+    "With --json the program's standard output goes to standard error.\n"
+    "Exit codes: the program's own, 128 + N when signal N killed it; 2 (usage), 3 (no such "
+    "program,\n"
+    "process, or not an AArch64 program), 4 (the machine or its settings do not allow it), 5 (not "
+    "a\n"
+    "single sample), 75 (cannot write; what was recorded before can be read).\n";
 
 static bool parse_choice(const char *value, const char *const *names, uint32_t *choice)
 {
@@ -80,56 +100,157 @@ static bool parse_cycles(const char *value, uint64_t least, uint64_t *cycles)
     return csp_parse_count(value, cycles) && *cycles >= least && *cycles <= UINT64_C(1) << 48;
 }
 
-static int parse_option(struct collect *collect, const char *name, const char *value)
+static bool parse_ids(const char *value, struct csp_tids *ids)
+{
+    for (const char *at = value;; at++) {
+        char *end;
+        unsigned long id = *at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        if (!id || id > INT32_MAX || (*end && *end != ','))
+            return false;
+        csp_vec_push(&ids->tids, (uint32_t)id);
+        at = end;
+        if (!*at)
+            return true;
+    }
+}
+
+static bool parse_power_of_two(const char *value, uint64_t *size)
+{
+    return csp_parse_count(value, size) && *size >= 16384 && *size <= UINT64_C(1) << 30 &&
+           (*size & (*size - 1)) == 0;
+}
+
+/* Whether an option is one of its kind of recording; `good` says whether its value makes sense. */
+static bool parse_emulated(struct csp_collect *collect, const char *name, const char *value,
+                           bool *good)
 {
     static const char *const protocols[] = {"etmv4", "ete", NULL};
     static const char *const strategies[] = {"pulse", "free-running", NULL};
     static const char *const granularities[] = {"insn", "block", NULL};
-    struct csp_emulate_options *options = &collect->options;
+    struct csp_emulate_options *options = &collect->emulation;
     struct csp_emulate_settings *settings = &options->settings;
-    bool good = true;
-    if (!strcmp(name, "-o"))
-        options->output = value;
-    else if (!strcmp(name, "--truth"))
+    if (!strcmp(name, "--truth"))
         options->truth = value;
     else if (!strcmp(name, "--sysroot"))
         options->sysroot = value;
     else if (!strcmp(name, "--qemu"))
         options->qemu = value;
     else if (!strcmp(name, "--window"))
-        good = parse_cycles(value, 1, &settings->window);
+        *good = parse_cycles(value, 1, &settings->window);
     else if (!strcmp(name, "--period"))
-        good = parse_cycles(value, 1, &settings->period);
+        *good = parse_cycles(value, 1, &settings->period);
     else if (!strcmp(name, "--skid"))
-        good = parse_cycles(value, 0, &settings->skid);
+        *good = parse_cycles(value, 0, &settings->skid);
     else if (!strcmp(name, "--timestamp-interval"))
-        good = parse_cycles(value, 0, &settings->timestamp_interval);
+        *good = parse_cycles(value, 0, &settings->timestamp_interval);
     else if (!strcmp(name, "--seed"))
-        good = csp_parse_count(value, &settings->seed);
+        *good = csp_parse_count(value, &settings->seed);
     else if (!strcmp(name, "--protocol"))
-        good = parse_choice(value, protocols, &settings->protocol);
+        *good = parse_choice(value, protocols, &settings->protocol);
     else if (!strcmp(name, "--strategy"))
-        good = parse_choice(value, strategies, &settings->strategy);
+        *good = parse_choice(value, strategies, &settings->strategy);
     else if (!strcmp(name, "--emulate-granularity"))
-        good = parse_choice(value, granularities, &settings->whole_blocks);
+        *good = parse_choice(value, granularities, &settings->whole_blocks);
     else
-        return csp_cli_usage(collect->cli, "unknown option '%s'", name);
-    return good ? 0 : csp_cli_usage(collect->cli, "%s: '%s' is not a value for it", name, value);
+        return false;
+    return true;
+}
+
+static bool parse_real(struct csp_collect *collect, const char *name, const char *value, bool *good)
+{
+    struct csp_session_options *session = &collect->session;
+    double number = 0;
+    if (!strcmp(name, "-p")) {
+        *good = parse_ids(value, &session->pids);
+    } else if (!strcmp(name, "-t")) {
+        *good = parse_ids(value, &session->tids);
+    } else if (!strcmp(name, "-C")) {
+        *good = csp_cpu_list_parse(&collect->cpus, value);
+        collect->system_wide = true;
+    } else if (!strcmp(name, "--duration")) {
+        *good = csp_parse_real(value, 0.001, 1e9, &number);
+        session->duration_ns = (uint64_t)(number * 1e9);
+    } else if (!strcmp(name, "--max-size")) {
+        *good = csp_parse_count(value, &session->size_limit) && session->size_limit;
+    } else if (!strcmp(name, "--strategy")) {
+        collect->automatic = !strcmp(value, "auto");
+        *good = collect->automatic || csp_strategy_parse(value, &collect->strategy);
+    } else if (!strcmp(name, "--samples")) {
+        *good = csp_parse_real(value, 0.1, 1e6, &collect->samples);
+    } else if (!strcmp(name, "--overhead")) {
+        *good = csp_parse_real(value, 0.01, 100, &number);
+        collect->overhead = number / 100;
+    } else if (!strcmp(name, "--window")) {
+        *good = parse_cycles(value, 1, &collect->window);
+    } else if (!strcmp(name, "--period")) {
+        *good = parse_cycles(value, 1, &collect->period);
+    } else if (!strcmp(name, "--buffer")) {
+        *good = parse_power_of_two(value, &session->data_size);
+    } else if (!strcmp(name, "--trace-buffer")) {
+        *good = parse_power_of_two(value, &session->aux_size);
+    } else if (!strcmp(name, "--sysfs")) {
+        collect->sysfs = value;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static int parse_option(struct csp_collect *collect, const char *name, const char *value)
+{
+    struct csp_collect other = *collect;
+    bool good = true, known;
+    if (!strcmp(name, "-o")) {
+        collect->output = value;
+        return 0;
+    }
+    known = collect->emulate ? parse_emulated(collect, name, value, &good)
+                             : parse_real(collect, name, value, &good);
+    if (known)
+        return good ? 0
+                    : csp_cli_usage(collect->cli, "%s: '%s' is not a value for it", name, value);
+    if (!collect->emulate && parse_emulated(&other, name, value, &good))
+        return csp_cli_usage(collect->cli, "%s is for --emulate alone", name);
+    return csp_cli_usage(collect->cli, "unknown option '%s'", name);
+}
+
+static bool is_switch(const char *name)
+{
+    return !strcmp(name, "--emulate") || !strcmp(name, "-a") || !strcmp(name, "--dry-run");
+}
+
+/* It decides what the other options mean, wherever it stands among them. */
+static bool asks_for_emulation(int argc, char **argv)
+{
+    for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+        if (!strcmp(argv[i], "--emulate"))
+            return true;
+        i += !is_switch(argv[i]); /* its value */
+    }
+    return false;
+}
+
+static bool parse_switch(struct csp_collect *collect, const char *name)
+{
+    if (!is_switch(name) || (collect->emulate && strcmp(name, "--emulate") != 0))
+        return false;
+    collect->system_wide |= !strcmp(name, "-a");
+    collect->dry_run |= !strcmp(name, "--dry-run");
+    return true;
 }
 
 /* Options end at "--" or at the first word that is none: the program. */
-static int parse_options(struct collect *collect, int argc, char **argv)
+static int parse_options(struct csp_collect *collect, int argc, char **argv)
 {
     int i = 1;
+    collect->emulate = asks_for_emulation(argc, argv);
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (!strcmp(argv[i], "--")) {
             i++;
             break;
         }
-        if (!strcmp(argv[i], "--emulate")) {
-            collect->emulate = true;
+        if (parse_switch(collect, argv[i]))
             continue;
-        }
         if (i + 1 == argc)
             return csp_cli_usage(collect->cli, "%s needs a value, or is unknown", argv[i]);
         int code = parse_option(collect, argv[i], argv[i + 1]);
@@ -137,130 +258,52 @@ static int parse_options(struct collect *collect, int argc, char **argv)
             return code;
         i++;
     }
-    collect->options.command = argv + i;
+    collect->command = argv + i;
     return 0;
 }
 
-static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result *result)
+/* One thing to record, no more. */
+static int check_options(const struct csp_collect *collect)
 {
-    const struct csp_emulated_recording *recording = &result->recording;
-    const struct csp_journal_totals *totals = &recording->totals;
-    if (result->signal)
-        csp_warn(diag, "the program was killed by signal %d (%s); the recording goes up to there",
-                 result->signal, strsignal(result->signal));
-    else if (!recording->complete)
-        csp_warn(diag, "the emulator ended early; the recording goes up to there");
-    if (recording->cut_off)
-        csp_warn(diag, "%llu bytes at the end of the journal are no whole record and were dropped",
-                 (unsigned long long)recording->cut_off);
-    if (totals->execs)
-        csp_warn(diag, "the program replaced itself by execve and left the emulator: what came "
-                       "after is not recorded; name the new program instead");
-    if (totals->forks)
-        csp_warn(diag, "%llu forked children were not recorded", (unsigned long long)totals->forks);
-    if (totals->untraced_threads)
-        csp_warn(diag, "%llu threads were not traced: more than %d ran at the same time",
-                 (unsigned long long)totals->untraced_threads, CSP_EMULATE_CPUS);
-    if (totals->unexplained)
-        csp_warn(diag, "%llu jumps were neither a branch nor a signal; the trace has a gap at each",
-                 (unsigned long long)totals->unexplained);
-    if (!recording->pause_samples)
-        csp_warn(diag,
-                 "no sample: the program ran only %llu instructions; run it longer, or give "
-                 "a smaller --period",
-                 (unsigned long long)totals->instructions);
-}
-
-static void print_json(const struct collect *collect, const struct csp_emulate_result *result)
-{
-    const struct csp_emulated_recording *recording = &result->recording;
-    const struct csp_journal_totals *totals = &recording->totals;
-    struct csp_buf out = {0};
-    struct csp_json json = {.out = &out};
-    csp_json_object(&json, NULL);
-    csp_json_string(&json, "output", collect->options.output);
-    csp_json_number(&json, "exit_code", (uint64_t)result->exit_code);
-    csp_json_number(&json, "signal", (uint64_t)result->signal);
-    csp_json_bool(&json, "complete", recording->complete);
-    csp_json_number(&json, "instructions", totals->instructions);
-    csp_json_number(&json, "threads", recording->threads);
-    csp_json_number(&json, "windows", totals->windows);
-    csp_json_number(&json, "unsampled_windows", totals->unsampled_windows);
-    csp_json_number(&json, "pause_samples", recording->pause_samples);
-    csp_json_number(&json, "resume_samples", recording->resume_samples);
-    csp_json_number(&json, "trace_bytes", totals->trace_bytes);
-    csp_json_number(&json, "aux_bytes", recording->aux_bytes);
-    csp_json_number(&json, "signals", totals->signals);
-    csp_json_number(&json, "system_calls_in_windows", totals->system_calls_in_windows);
-    csp_json_number(&json, "forks", totals->forks);
-    csp_json_number(&json, "execs", totals->execs);
-    csp_json_number(&json, "untraced_threads", totals->untraced_threads);
-    csp_json_number(&json, "unexplained", totals->unexplained);
-    csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
-}
-
-/* Debian has AArch64 libraries in two packages: libc6:arm64, at its usual place, and
- * libc6-arm64-cross. With a sysroot, a program would get the loader of the second and the libc of
- * the first, which need not fit. */
-static const char *default_sysroot(void)
-{
-    static const char cross[] = "/usr/aarch64-linux-gnu";
-    bool native = access("/lib/ld-linux-aarch64.so.1", R_OK) == 0;
-    return !native && access(cross, X_OK) == 0 ? cross : NULL;
-}
-
-static int emulate(struct collect *collect, char **recorder_command)
-{
-    struct csp_emulate_options *options = &collect->options;
-    struct csp_emulate_result result;
-    struct csp_diag *diag = &collect->cli->diag;
-    if (!options->sysroot)
-        options->sysroot = default_sysroot();
-    options->recorder_command = (const char *const *)recorder_command;
-    options->output_to_stderr = collect->cli->json;
-    int error = csp_emulate_run(options, &result, diag);
-    if (error)
-        return csp_error_exit(error);
-    const struct csp_emulated_recording *recording = &result.recording;
-    warn_of_gaps(diag, &result);
-    csp_note(diag,
-             "%s: %llu windows and %llu samples from %llu million instructions in %llu thread%s, "
-             "%llu kB of trace; next: csprof gen -i %s",
-             options->output, (unsigned long long)recording->totals.windows,
-             (unsigned long long)recording->pause_samples,
-             (unsigned long long)(recording->totals.instructions / 1000000),
-             (unsigned long long)recording->threads, recording->threads == 1 ? "" : "s",
-             (unsigned long long)(recording->totals.trace_bytes / 1000), options->output);
-    if (collect->cli->json)
-        print_json(collect, &result);
-    return result.exit_code;
+    bool command = collect->command[0] != NULL;
+    bool tasks = collect->session.pids.tids.len || collect->session.tids.tids.len;
+    if (collect->emulate)
+        return command ? 0 : csp_cli_usage(collect->cli, "no program to run was given");
+    if (command + tasks + (collect->system_wide && !command) > 1)
+        return csp_cli_usage(collect->cli, "-p and -t go with neither -a, -C nor a program");
+    if (command && collect->system_wide)
+        return csp_cli_usage(collect->cli, "-a and -C record what runs anyway: start the program "
+                                           "by itself, or leave them out");
+    if (collect->sysfs && !collect->dry_run)
+        return csp_cli_usage(collect->cli, "--sysfs is for --dry-run: only this machine records");
+    if (command || tasks || collect->system_wide || collect->dry_run)
+        return 0;
+    return csp_cli_usage(collect->cli, "nothing to record: give a program, or -p, -t, -a, -C");
 }
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    struct collect collect = {
+    struct csp_collect collect = {
         .cli = cli,
-        .options =
-            {
-                .settings = {.window = 1000,
-                             .period = 20011,
-                             .skid = 40,
-                             .timestamp_interval = 1000,
-                             .seed = 1},
-                .output = "csprof.data",
-                .qemu = "qemu-aarch64",
-            },
+        .output = "csprof.data",
+        .recorder_command = (const char *const *)argv,
+        .automatic = true,
+        .emulation = {.settings = {.window = 1000,
+                                   .period = 20011,
+                                   .skid = 40,
+                                   .timestamp_interval = 1000,
+                                   .seed = 1},
+                      .qemu = "qemu-aarch64"},
     };
     int code = parse_options(&collect, argc, argv);
-    if (code)
-        return code;
-    if (!collect.emulate)
-        return csp_error_exit(csp_host_explain("/sys", &cli->diag));
-    if (!collect.options.command[0])
-        return csp_cli_usage(cli, "no program to run was given");
-    return emulate(&collect, argv);
+    if (!code)
+        code = check_options(&collect);
+    if (!code)
+        code = collect.emulate ? csp_collect_emulated(&collect) : csp_collect_real(&collect);
+    csp_vec_free(&collect.session.pids.tids);
+    csp_vec_free(&collect.session.tids.tids);
+    csp_cpu_list_free(&collect.cpus);
+    return code;
 }
 
 const struct csp_command csp_command_collect = {

@@ -13,10 +13,9 @@
 static const struct csp_command *const commands[] = {
     &csp_command_collect,
 #ifndef CSPROF_RECORDER_ONLY
-    &csp_command_decode,
-    &csp_command_gen,
+    &csp_command_decode,  &csp_command_gen,
 #endif
-    &csp_command_version,
+    &csp_command_doctor,  &csp_command_version,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

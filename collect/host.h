@@ -1,11 +1,11 @@
-/* What this machine offers to record with. */
+/* Why a machine cannot record a history of branches, in one message. */
 #ifndef CSP_COLLECT_HOST_H
 #define CSP_COLLECT_HOST_H
 
-#include "base/diag.h"
+#include "collect/assess.h"
 
-/* Says what is missing for recording from this host's own trace unit, and what to do instead.
- * `sysfs` is "/sys", or another place for tests. Always fails: CSP_ERR_ENV. */
-int csp_host_explain(const char *sysfs, struct csp_diag *diag);
+/* Says what is missing and what to do instead. Always fails: CSP_ERR_ENV. */
+int csp_host_explain(const struct csp_target *target, const struct csp_assessment *assessment,
+                     struct csp_diag *diag);
 
 #endif

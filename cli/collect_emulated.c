@@ -1,0 +1,105 @@
+/* csprof collect --emulate: what the emulator did, in words and JSON. */
+#include "cli/collect_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result *result)
+{
+    const struct csp_emulated_recording *recording = &result->recording;
+    const struct csp_journal_totals *totals = &recording->totals;
+    if (result->signal)
+        csp_warn(diag, "the program was killed by signal %d (%s); the recording goes up to there",
+                 result->signal, strsignal(result->signal));
+    else if (!recording->complete)
+        csp_warn(diag, "the emulator ended early; the recording goes up to there");
+    if (recording->cut_off)
+        csp_warn(diag, "%llu bytes at the end of the journal are no whole record and were dropped",
+                 (unsigned long long)recording->cut_off);
+    if (totals->execs)
+        csp_warn(diag, "the program replaced itself by execve and left the emulator: what came "
+                       "after is not recorded; name the new program instead");
+    if (totals->forks)
+        csp_warn(diag, "%llu forked children were not recorded", (unsigned long long)totals->forks);
+    if (totals->untraced_threads)
+        csp_warn(diag, "%llu threads were not traced: more than %d ran at the same time",
+                 (unsigned long long)totals->untraced_threads, CSP_EMULATE_CPUS);
+    if (totals->unexplained)
+        csp_warn(diag, "%llu jumps were neither a branch nor a signal; the trace has a gap at each",
+                 (unsigned long long)totals->unexplained);
+    if (!recording->pause_samples)
+        csp_warn(diag,
+                 "no sample: the program ran only %llu instructions; run it longer, or give "
+                 "a smaller --period",
+                 (unsigned long long)totals->instructions);
+}
+
+static void print_json(const struct csp_collect *collect, const struct csp_emulate_result *result)
+{
+    const struct csp_emulated_recording *recording = &result->recording;
+    const struct csp_journal_totals *totals = &recording->totals;
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "output", collect->emulation.output);
+    csp_json_number(&json, "exit_code", (uint64_t)result->exit_code);
+    csp_json_number(&json, "signal", (uint64_t)result->signal);
+    csp_json_bool(&json, "complete", recording->complete);
+    csp_json_number(&json, "instructions", totals->instructions);
+    csp_json_number(&json, "threads", recording->threads);
+    csp_json_number(&json, "windows", totals->windows);
+    csp_json_number(&json, "unsampled_windows", totals->unsampled_windows);
+    csp_json_number(&json, "pause_samples", recording->pause_samples);
+    csp_json_number(&json, "resume_samples", recording->resume_samples);
+    csp_json_number(&json, "trace_bytes", totals->trace_bytes);
+    csp_json_number(&json, "aux_bytes", recording->aux_bytes);
+    csp_json_number(&json, "signals", totals->signals);
+    csp_json_number(&json, "system_calls_in_windows", totals->system_calls_in_windows);
+    csp_json_number(&json, "forks", totals->forks);
+    csp_json_number(&json, "execs", totals->execs);
+    csp_json_number(&json, "untraced_threads", totals->untraced_threads);
+    csp_json_number(&json, "unexplained", totals->unexplained);
+    csp_json_end(&json);
+    fwrite(out.data, 1, out.len, stdout);
+    csp_buf_free(&out);
+}
+
+/* Debian has AArch64 libraries in two packages: libc6:arm64, at its usual place, and
+ * libc6-arm64-cross. With a sysroot, a program would get the loader of the second and the libc of
+ * the first, which need not fit. */
+static const char *default_sysroot(void)
+{
+    static const char cross[] = "/usr/aarch64-linux-gnu";
+    bool native = access("/lib/ld-linux-aarch64.so.1", R_OK) == 0;
+    return !native && access(cross, X_OK) == 0 ? cross : NULL;
+}
+
+int csp_collect_emulated(struct csp_collect *collect)
+{
+    struct csp_emulate_options *options = &collect->emulation;
+    options->output = collect->output;
+    options->command = collect->command;
+    struct csp_emulate_result result;
+    struct csp_diag *diag = &collect->cli->diag;
+    if (!options->sysroot)
+        options->sysroot = default_sysroot();
+    options->recorder_command = collect->recorder_command;
+    options->output_to_stderr = collect->cli->json;
+    int error = csp_emulate_run(options, &result, diag);
+    if (error)
+        return csp_error_exit(error);
+    const struct csp_emulated_recording *recording = &result.recording;
+    warn_of_gaps(diag, &result);
+    csp_note(diag,
+             "%s: %llu windows and %llu samples from %llu million instructions in %llu thread%s, "
+             "%llu kB of trace; next: csprof gen -i %s",
+             options->output, (unsigned long long)recording->totals.windows,
+             (unsigned long long)recording->pause_samples,
+             (unsigned long long)(recording->totals.instructions / 1000000),
+             (unsigned long long)recording->threads, recording->threads == 1 ? "" : "s",
+             (unsigned long long)(recording->totals.trace_bytes / 1000), options->output);
+    if (collect->cli->json)
+        print_json(collect, &result);
+    return result.exit_code;
+}

@@ -1,0 +1,201 @@
+/* csprof collect on this machine's own counters and trace units. */
+#include "cli/collect_options.h"
+
+#include "collect/host.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The strategy, and why; or why not. */
+static int choose_strategy(struct csp_collect *collect, const struct csp_target *target,
+                           const struct csp_assessment *assessment)
+{
+    struct csp_diag *diag = &collect->cli->diag;
+    if (collect->automatic) {
+        if (!csp_assessment_has_branches(assessment))
+            return csp_host_explain(target, assessment, diag);
+        collect->strategy = assessment->best;
+        csp_note(diag, "strategy %s: %s", csp_strategy_name(collect->strategy),
+                 assessment->of[collect->strategy].gives);
+    }
+    const struct csp_verdict *verdict = &assessment->of[collect->strategy];
+    for (size_t i = 0; i < verdict->lacks.len; i++)
+        csp_warn(diag, "%s; to mend it: %s", verdict->lacks.data[i].what,
+                 verdict->lacks.data[i].fix);
+    for (size_t i = 0; i < verdict->cautions.len && !collect->dry_run; i++)
+        csp_note(diag, "%s", verdict->cautions.data[i]);
+    return 0;
+}
+
+static void make_plan(const struct csp_collect *collect, const struct csp_target *target,
+                      struct csp_plan *plan)
+{
+    struct csp_plan_request request;
+    csp_plan_request_default(&request, target, collect->strategy);
+    request.window = collect->window;
+    request.period = collect->period;
+    if (collect->samples > 0)
+        request.samples_per_second = collect->samples;
+    if (collect->overhead > 0)
+        request.overhead = collect->overhead;
+    csp_plan_make(plan, &request);
+}
+
+static void print(const struct csp_buf *out)
+{
+    fwrite(out->data, 1, out->len, stdout);
+}
+
+static void print_plan(const struct csp_collect *collect, const struct csp_target *target,
+                       const struct csp_plan *plan)
+{
+    struct csp_buf out = {0}, perf = {0};
+    struct csp_json json = {.out = &out};
+    csp_plan_perf(plan, target, (const char *const *)collect->command, &perf);
+    if (collect->cli->json) {
+        perf.data[perf.len - 1] = '\0';
+        csp_json_object(&json, NULL);
+        csp_plan_json(plan, &json);
+        csp_json_string(&json, "perf", perf.data);
+        csp_json_end(&json);
+    } else {
+        csp_plan_text(plan, &out);
+        csp_buf_add_char(&out, '\n');
+        csp_plan_draw(plan, &out);
+        csp_buf_printf(&out, "\nthe same with perf:\n  %s", perf.data);
+    }
+    print(&out);
+    csp_buf_free(&out);
+    csp_buf_free(&perf);
+}
+
+#define COUNT(value) (unsigned long long)(value)
+
+static void warn_of_loss(struct csp_diag *diag, const struct csp_session_result *result)
+{
+    const struct csp_ring_totals *totals = &result->totals;
+    if (totals->lost_records || totals->lost_samples)
+        csp_warn(diag,
+                 "the kernel dropped %llu records and %llu samples because the rings were full; "
+                 "raise --buffer or lower --samples",
+                 COUNT(totals->lost_records), COUNT(totals->lost_samples));
+    if (totals->throttled)
+        csp_warn(diag,
+                 "the kernel throttled sampling %llu times; lower --samples, or raise "
+                 "kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent",
+                 COUNT(totals->throttled));
+    if (totals->aux_truncated || totals->aux_collisions)
+        csp_warn(diag,
+                 "trace was lost %llu times because its ring was full, %llu times by collision; "
+                 "raise --trace-buffer",
+                 COUNT(totals->aux_truncated), COUNT(totals->aux_collisions));
+    if (totals->torn)
+        csp_warn(diag, "the kernel's ring made no sense %llu times; its contents were dropped",
+                 COUNT(totals->torn));
+    if (result->unscheduled)
+        csp_warn(diag,
+                 "%u of the event groups did not run all the time: somebody else uses the "
+                 "counters or the trace unit",
+                 result->unscheduled);
+    if (result->not_readable)
+        csp_warn(diag,
+                 "the mappings of %llu processes may not be seen: their samples have no binary",
+                 COUNT(result->not_readable));
+}
+
+static void print_json(const struct csp_collect *collect, const struct csp_plan *plan,
+                       const struct csp_session_result *result)
+{
+    static const char *const stops[] = {"ended", "signal", "duration", "size", "write error"};
+    const struct csp_ring_totals *totals = &result->totals;
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "output", collect->output);
+    csp_json_object(&json, "plan");
+    csp_plan_json(plan, &json);
+    csp_json_end(&json);
+    csp_json_string(&json, "stopped_by", stops[result->stop]);
+    csp_json_number(&json, "exit_code", (uint64_t)result->exit_code);
+    csp_json_real(&json, "seconds", result->seconds);
+    csp_json_real(&json, "own_cpu_seconds", result->own_seconds);
+    csp_json_number(&json, "bytes", result->bytes);
+    csp_json_number(&json, "rings", result->rings);
+    csp_json_number(&json, "events", result->events);
+    csp_json_number(&json, "threads_attached", result->threads);
+    csp_json_number(&json, "samples", totals->samples);
+    csp_json_number(&json, "records", totals->records);
+    csp_json_number(&json, "lost_records", totals->lost_records);
+    csp_json_number(&json, "lost_samples", totals->lost_samples);
+    csp_json_number(&json, "throttled", totals->throttled);
+    csp_json_number(&json, "aux_records", totals->aux_records);
+    csp_json_number(&json, "aux_bytes", totals->aux_bytes);
+    csp_json_number(&json, "aux_truncated", totals->aux_truncated);
+    csp_json_number(&json, "aux_partial", totals->aux_partial);
+    csp_json_number(&json, "aux_collisions", totals->aux_collisions);
+    csp_json_number(&json, "trace_units", result->trace_units_seen);
+    csp_json_number(&json, "unscheduled", result->unscheduled);
+    csp_json_end(&json);
+    print(&out);
+    csp_buf_free(&out);
+}
+
+static int report(const struct csp_collect *collect, const struct csp_plan *plan,
+                  const struct csp_session_result *result)
+{
+    struct csp_diag *diag = &collect->cli->diag;
+    const struct csp_ring_totals *totals = &result->totals;
+    warn_of_loss(diag, result);
+    if (result->exit_code > 128)
+        csp_warn(diag, "the program was killed by signal %d (%s)", result->exit_code - 128,
+                 strsignal(result->exit_code - 128));
+    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", collect->output,
+             COUNT(totals->samples), COUNT(totals->aux_bytes / 1000), COUNT(result->bytes / 1000),
+             result->seconds);
+    if (collect->cli->json)
+        print_json(collect, plan, result);
+    if (totals->samples || totals->aux_bytes || result->exit_code)
+        return result->exit_code;
+    csp_warn(diag, "not a single sample: nothing ran in user space for as long as a period; record "
+                   "for longer, or raise --samples");
+    return CSP_EXIT_QUALITY;
+}
+
+static int record(struct csp_collect *collect, const struct csp_target *target,
+                  const struct csp_plan *plan)
+{
+    struct csp_session_options *options = &collect->session;
+    struct csp_session_result result;
+    options->target = target;
+    options->plan = plan;
+    options->output = collect->output;
+    options->command = collect->command[0] ? collect->command : NULL;
+    options->cpus = collect->cpus.cpus.len ? &collect->cpus : NULL;
+    options->recorder_command = collect->recorder_command;
+    options->output_to_stderr = collect->cli->json;
+    int error = csp_session_run(options, &result, &collect->cli->diag);
+    if (error)
+        return csp_error_exit(error);
+    return report(collect, plan, &result);
+}
+
+int csp_collect_real(struct csp_collect *collect)
+{
+    struct csp_target target;
+    struct csp_assessment assessment;
+    struct csp_plan plan;
+    csp_target_read(&target, collect->sysfs ? collect->sysfs : "");
+    csp_assess(&assessment, &target);
+    int code = csp_error_exit(choose_strategy(collect, &target, &assessment));
+    if (!code) {
+        make_plan(collect, &target, &plan);
+        if (collect->dry_run)
+            print_plan(collect, &target, &plan);
+        else
+            code = record(collect, &target, &plan);
+    }
+    csp_assessment_free(&assessment);
+    csp_target_free(&target);
+    return code;
+}

@@ -1,0 +1,53 @@
+/* Which ways of recording a machine can be used for, what each gives, and what is in the way of the
+ * others. */
+#ifndef CSP_COLLECT_ASSESS_H
+#define CSP_COLLECT_ASSESS_H
+
+#include "collect/target.h"
+
+/* In order of preference. */
+enum csp_strategy {
+    CSP_STRATEGY_BRANCH_STACK, /* BRBE, LBR */
+    CSP_STRATEGY_PULSE,
+    CSP_STRATEGY_FREE_RUNNING,
+    CSP_STRATEGY_STROBE,
+    CSP_STRATEGY_CLOCK, /* software timer: callchains alone */
+    CSP_STRATEGIES,
+};
+
+const char *csp_strategy_name(enum csp_strategy strategy);
+/* False when there is no strategy of this name. */
+bool csp_strategy_parse(const char *name, enum csp_strategy *strategy);
+
+struct csp_lack { /* something that is in the way */
+    char *what, *fix;
+};
+
+struct csp_verdict {
+    bool ready;
+    const char *gives; /* what a recording of this kind is good for */
+    CSP_VEC(struct csp_lack) lacks;
+    CSP_VEC(char *) cautions; /* it works, but */
+};
+
+struct csp_assessment {
+    CSP_VEC(struct csp_lack) common; /* in the way of all */
+    struct csp_verdict of[CSP_STRATEGIES];
+    enum csp_strategy best; /* CSP_STRATEGIES when there is none at all */
+};
+
+void csp_assess(struct csp_assessment *assessment, const struct csp_target *target);
+void csp_assessment_free(struct csp_assessment *assessment);
+
+/* The configuration that pulses external output `output` (1 to 3) is loaded under this name: null
+ * when it is not. Those of kmod/ and the published one: csprof_pulse_count, csprof_pulse_always,
+ * pmu_pulse. */
+const struct csp_trace_config *csp_target_pulse(const struct csp_target *target);
+const struct csp_trace_config *csp_target_config(const struct csp_target *target, const char *name);
+/* Whether at least one of the machine's recordings knows the history of branches. */
+static inline bool csp_assessment_has_branches(const struct csp_assessment *assessment)
+{
+    return assessment->best < CSP_STRATEGY_CLOCK;
+}
+
+#endif

@@ -1,0 +1,285 @@
+#include "collect/session_private.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POLL_MS = 100 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Members of a group follow their leader. */
+static void switch_events(struct csp_session *session, bool trackers, unsigned long request)
+{
+    for (size_t i = 0; i < session->events.len; i++) {
+        const struct csp_session_event *event = &session->events.data[i];
+        bool tracker = session->set.roles[event->event] == CSP_EVENT_TRACKER;
+        if (trackers ? tracker : event->event == 0)
+            ioctl(event->fd, request, 0);
+    }
+}
+
+/* The threads of each process; those that are made while we look are children of ones that we have,
+ * or are found by looking again. */
+static int find_tasks(struct csp_session *session)
+{
+    const struct csp_session_options *options = session->options;
+    struct csp_tids found = {0};
+    for (size_t i = 0; i < options->pids.tids.len; i++)
+        if (!csp_process_threads(options->pids.tids.data[i], &found)) {
+            csp_vec_free(&found.tids);
+            return csp_fail(session->diag, CSP_ERR_INPUT, "there is no process %u",
+                            options->pids.tids.data[i]);
+        }
+    for (size_t i = 0; i < found.tids.len; i++)
+        csp_vec_push(&session->tasks, found.tids.data[i]);
+    csp_vec_free(&found.tids);
+    for (size_t i = 0; i < options->tids.tids.len; i++) {
+        if (!csp_thread_process(options->tids.tids.data[i]))
+            return csp_fail(session->diag, CSP_ERR_INPUT, "there is no thread %u",
+                            options->tids.tids.data[i]);
+        csp_vec_push(&session->tasks, options->tids.tids.data[i]);
+    }
+    if (session->has_workload)
+        csp_vec_push(&session->tasks, session->workload.pid);
+    return 0;
+}
+
+static bool tasks_ended(const struct csp_session *session)
+{
+    if (session->has_workload)
+        return session->workload.ended;
+    if (session->tasks.data[0] < 0)
+        return false;
+    for (size_t i = 0; i < session->tasks.len; i++)
+        if (!csp_thread_ended((uint32_t)session->tasks.data[i]))
+            return false;
+    return true;
+}
+
+static void drain(struct csp_session *session)
+{
+    struct csp_ring_listener listener = {csp_session_hw_id, session};
+    uint64_t moved = 0;
+    for (size_t i = 0; i < session->rings.len; i++)
+        moved += csp_ring_drain(&session->rings.data[i], session->writer, &session->result->totals,
+                                &listener);
+    /* All rings were emptied: nothing older than what this pass found can come after the next. */
+    if (moved)
+        csp_write_finished_round(session->writer);
+    csp_writer_flush(session->writer);
+}
+
+/* Takes what the signals say; true when recording is to end. */
+static bool take_signals(struct csp_session *session, int signals)
+{
+    struct signalfd_siginfo info;
+    bool stop = false;
+    while (read(signals, &info, sizeof info) == sizeof info) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD || !session->has_workload) {
+            stop |= signal != SIGCHLD;
+            continue;
+        }
+        /* A terminal sends SIGINT to the command as well. We end when it does. */
+        if (signal != SIGINT && !session->workload.ended)
+            kill(session->workload.pid, signal);
+    }
+    if (session->has_workload)
+        csp_workload_wait(&session->workload, false);
+    return stop;
+}
+
+static bool time_to_stop(struct csp_session *session, uint64_t started)
+{
+    const struct csp_session_options *options = session->options;
+    struct csp_session_result *result = session->result;
+    if (csp_writer_error(session->writer))
+        result->stop = CSP_STOP_WRITE_ERROR;
+    else if (options->duration_ns && now_ns() - started >= options->duration_ns)
+        result->stop = CSP_STOP_DURATION;
+    else if (options->size_limit && csp_writer_size(session->writer) >= options->size_limit)
+        result->stop = CSP_STOP_SIZE;
+    else
+        return false;
+    return true;
+}
+
+static int wait_ms(const struct csp_session *session, uint64_t started)
+{
+    uint64_t left = session->options->duration_ns;
+    if (!left)
+        return POLL_MS;
+    uint64_t gone = now_ns() - started;
+    left = gone < left ? (left - gone) / 1000000 + 1 : 0;
+    return left < POLL_MS ? (int)left : POLL_MS;
+}
+
+static void record(struct csp_session *session, int signals)
+{
+    CSP_VEC(struct pollfd) polled = {0};
+    csp_vec_push(&polled, (struct pollfd){.fd = signals, .events = POLLIN});
+    for (size_t i = 0; i < session->rings.len; i++)
+        csp_vec_push(&polled, (struct pollfd){.fd = session->rings.data[i].fd, .events = POLLIN});
+    uint64_t started = now_ns();
+    for (;;) {
+        int ready = poll(polled.data, polled.len, wait_ms(session, started));
+        /* A ring of tasks that have ended hangs up for ever. */
+        for (size_t i = 1; ready > 0 && i < polled.len; i++)
+            if (polled.data[i].revents & (POLLHUP | POLLERR))
+                polled.data[i].fd = -1;
+        bool stop = take_signals(session, signals), ended = tasks_ended(session);
+        drain(session);
+        if (time_to_stop(session, started))
+            break;
+        if (stop || ended) {
+            session->result->stop = stop ? CSP_STOP_SIGNAL : CSP_STOP_ENDED;
+            break;
+        }
+    }
+    session->result->seconds = (double)(now_ns() - started) / 1e9;
+    csp_vec_free(&polled);
+}
+
+/* A pinned group that cannot be scheduled reads as end of file. A CPU's own event runs all the time
+ * that it is enabled; those of a task are enabled together and run in turns, where the task is. */
+static void check_scheduling(struct csp_session *session)
+{
+    bool everywhere = session->rings.len == session->options->target->online.cpus.len;
+    uint64_t enabled = 0, running = 0;
+    for (size_t i = 0; i < session->events.len; i++) {
+        const struct csp_session_event *event = &session->events.data[i];
+        uint64_t values[3] = {0}; /* count, time enabled, time running */
+        if (event->event != 0)
+            continue;
+        ssize_t got = read(event->fd, values, sizeof values);
+        session->result->unscheduled +=
+            got == 0 || (event->tid < 0 && values[2] < values[1] - values[1] / 100);
+        if (event->ring == 0)
+            enabled += values[1];
+        running += values[2];
+    }
+    /* The clock of one CPU is read a little before that of the next. */
+    if (session->tasks.data[0] >= 0 && everywhere && running < enabled - enabled / 20)
+        session->result->unscheduled++;
+}
+
+/* The command goes on when recording stopped before its end; its exit code is ours. */
+static void finish_workload(struct csp_session *session, int signals)
+{
+    struct pollfd polled = {.fd = signals, .events = POLLIN};
+    while (!session->workload.ended) {
+        poll(&polled, 1, POLL_MS);
+        take_signals(session, signals);
+    }
+    int status = session->workload.status;
+    session->result->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int start(struct csp_session *session, const sigset_t *mask)
+{
+    const struct csp_session_options *options = session->options;
+    int error = 0;
+    if (options->command) {
+        error = csp_workload_start(&session->workload, options->command, mask,
+                                   options->output_to_stderr, session->diag);
+        session->has_workload = error == 0;
+    }
+    bool tasks = session->has_workload || options->pids.tids.len || options->tids.tids.len;
+    if (!error && tasks)
+        error = find_tasks(session);
+    else if (!error)
+        csp_vec_push(&session->tasks, -1);
+    if (error)
+        return error;
+    csp_event_set_make(&session->set, options->plan, options->target, tasks,
+                       session->has_workload ? CSP_START_ON_EXEC : CSP_START_BY_HAND);
+    error = csp_session_open_events(session);
+    /* Before procfs is read, so that what changes meanwhile is not missed. */
+    if (!error && !session->has_workload)
+        switch_events(session, true, PERF_EVENT_IOC_ENABLE);
+    if (!error)
+        error = csp_session_open_file(session);
+    if (error)
+        return error;
+    if (!session->has_workload)
+        switch_events(session, false, PERF_EVENT_IOC_ENABLE);
+    else
+        error = csp_workload_go(&session->workload, options->command[0], session->diag);
+    return error;
+}
+
+static double own_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static int run(struct csp_session *session, int signals, const sigset_t *mask)
+{
+    int error = start(session, mask);
+    if (error) {
+        csp_session_close_events(session);
+        bool created = session->writer != NULL;
+        csp_writer_close(session->writer, NULL);
+        if (created) /* a recording of nothing */
+            unlink(session->options->output);
+        csp_vec_free(&session->trace_info.cpus);
+        return error;
+    }
+    record(session, signals);
+    switch_events(session, false, PERF_EVENT_IOC_DISABLE);
+    switch_events(session, true, PERF_EVENT_IOC_DISABLE);
+    drain(session);
+    check_scheduling(session);
+    session->result->own_seconds = own_seconds();
+    error = csp_session_close_file(session);
+    csp_session_close_events(session);
+    if (session->has_workload)
+        finish_workload(session, signals);
+    return error;
+}
+
+int csp_session_run(const struct csp_session_options *options, struct csp_session_result *result,
+                    struct csp_diag *diag)
+{
+    struct csp_session session = {
+        .options = options,
+        .result = result,
+        .diag = diag,
+        .workload = {.go = -1, .failed = -1},
+    };
+    sigset_t mask, before;
+    *result = (struct csp_session_result){0};
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGHUP);
+    sigaddset(&mask, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &mask, &before);
+    int signals = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC), error;
+    if (signals < 0)
+        error = csp_fail(diag, CSP_ERR_FAILED, "cannot listen to signals: %s", strerror(errno));
+    else
+        error = run(&session, signals, &before);
+    csp_workload_free(&session.workload);
+    csp_event_set_free(&session.set);
+    if (signals >= 0)
+        close(signals);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return error;
+}

@@ -1,0 +1,53 @@
+/* A recording in progress: events opened, rings drained into a file, from the first byte to the
+ * last. */
+#ifndef CSP_COLLECT_SESSION_H
+#define CSP_COLLECT_SESSION_H
+
+#include "collect/event_set.h"
+#include "collect/processes.h"
+#include "collect/ring.h"
+
+struct csp_session_options {
+    const struct csp_target *target;
+    const struct csp_plan *plan;
+    const char *output;
+    /* What to record: a command, or tasks (with the threads and children they make), or whole CPUs
+     * when both are empty. */
+    char *const *command; /* null-terminated, or null */
+    struct csp_tids pids, tids;
+    const struct csp_cpu_list *cpus;     /* null: all */
+    const char *const *recorder_command; /* our own command line, for the header */
+    uint64_t duration_ns, size_limit;    /* 0: none */
+    uint64_t data_size, aux_size;        /* of each CPU's rings; powers of two; 0: chosen */
+    bool output_to_stderr;
+};
+
+enum csp_session_stop {
+    CSP_STOP_ENDED, /* what was recorded has ended */
+    CSP_STOP_SIGNAL,
+    CSP_STOP_DURATION,
+    CSP_STOP_SIZE,
+    CSP_STOP_WRITE_ERROR, /* the disk is full, for example */
+};
+
+struct csp_session_result {
+    struct csp_ring_totals totals;
+    enum csp_session_stop stop;
+    int exit_code;             /* of the command, 128 + N when signal N killed it; else 0 */
+    uint64_t bytes;            /* of the file */
+    double seconds;            /* of recording */
+    double own_seconds;        /* CPU time that csprof itself used */
+    uint32_t rings, events;    /* opened */
+    uint32_t threads;          /* attached to */
+    uint32_t unscheduled;      /* event groups that the kernel did not run all the time */
+    uint32_t trace_units_seen; /* CPUs whose trace ID the kernel told */
+    uint64_t mappings_at_start, not_readable;
+};
+
+/* Records until what was asked for ends, or SIGINT, SIGTERM or SIGHUP comes (the last two are
+ * passed on to the command, which is waited for). Errors: CSP_ERR_ENV, CSP_ERR_INPUT, CSP_ERR_IO,
+ * CSP_ERR_FAILED. After CSP_ERR_IO the file is readable up to its last complete record. */
+int csp_session_run(const struct csp_session_options *options, struct csp_session_result *result,
+                    struct csp_diag *diag);
+
+#endif

@@ -1,0 +1,183 @@
+#include "collect/session_private.h"
+
+#include "collect/kernel_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { DATA_SIZE = 512 * 1024, AUX_SIZE = 2 * 1024 * 1024, AUX_SIZE_UNPRIVILEGED = 128 * 1024 };
+
+static int explain_open(const struct csp_session *session, const struct csp_session_event *event,
+                        int error)
+{
+    struct csp_diag *diag = session->diag;
+    const char *name = session->set.names[event->event];
+    bool trace = session->set.roles[event->event] == CSP_EVENT_TRACE;
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "not allowed to open %s%s: lower kernel.perf_event_paranoid (it is %lld), "
+                        "or run with the capability CAP_PERFMON",
+                        name, event->tid < 0 ? " on whole CPUs" : "",
+                        (long long)session->options->target->paranoid);
+    case EBUSY:
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "%s is in use: another session owns %s; end it (perf record, or a "
+                        "trace unit enabled in sysfs) and try again",
+                        name, trace ? "the trace unit" : "the counters");
+    case EMFILE:
+    case ENFILE:
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "too many open files: %zu events are open and more are needed; raise the "
+                        "limit (ulimit -n), or record fewer CPUs or threads",
+                        session->events.len);
+    case ENOENT:
+    case ENODEV:
+    case EOPNOTSUPP:
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "this kernel or machine cannot count %s on CPU %u (%s); `csprof doctor` "
+                        "tells what it can",
+                        name, event->cpu, strerror(error));
+    case EINVAL:
+        return csp_fail(diag, CSP_ERR_ENV,
+                        "the kernel refuses %s on CPU %u: it may be too old for it, or have too "
+                        "few counters; `csprof doctor` tells more",
+                        name, event->cpu);
+    default:
+        return csp_fail(diag, CSP_ERR_ENV, "cannot open %s on CPU %u: %s", name, event->cpu,
+                        strerror(error));
+    }
+}
+
+static int open_event(struct csp_session *session, struct csp_session_event *event, int group)
+{
+    const struct csp_attr *attr = &session->set.attrs[event->event];
+    event->fd = csp_kernel_event_open(attr, event->tid, event->cpu, group);
+    if (event->fd < 0 && errno == EINVAL && csp_attr_has(attr, CSP_ATTR_BUILD_ID)) {
+        csp_event_set_without_build_ids(&session->set); /* Linux before 5.12 */
+        event->fd = csp_kernel_event_open(attr, event->tid, event->cpu, group);
+    }
+    if (event->fd < 0)
+        return errno;
+    if (ioctl(event->fd, PERF_EVENT_IOC_ID, &event->id) != 0) {
+        int error = errno;
+        close(event->fd);
+        return error;
+    }
+    return 0;
+}
+
+static int map_ring(struct csp_session *session, const struct csp_session_event *first)
+{
+    const struct csp_session_options *options = session->options;
+    uint64_t aux_size = options->target->privileged ? AUX_SIZE : AUX_SIZE_UNPRIVILEGED;
+    if (options->aux_size)
+        aux_size = options->aux_size;
+    struct csp_ring ring = {
+        .idx = (uint32_t)session->rings.len,
+        .cpu = first->cpu,
+        .tid = session->tasks.data[0] < 0 ? CSP_NO_TID : (uint32_t)session->tasks.data[0],
+    };
+    if (!csp_ring_map(&ring, first->fd, options->data_size ? options->data_size : DATA_SIZE,
+                      session->set.has_trace ? aux_size : 0))
+        return csp_fail(session->diag, CSP_ERR_ENV,
+                        "cannot share memory with the kernel for CPU %u: %s; raise "
+                        "kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or "
+                        "record fewer CPUs",
+                        first->cpu, strerror(errno));
+    csp_vec_push(&session->rings, ring);
+    return 0;
+}
+
+/* The events of one task on one CPU. The first task's leader owns the CPU's ring; the trace of the
+ * other tasks goes to the same AUX ring (perf_event_set_output allows it on the same PMU). */
+static int open_group(struct csp_session *session, uint32_t cpu, int64_t task, bool *gone)
+{
+    int leader = -1;
+    size_t begun = session->events.len;
+    for (uint32_t i = 0; i < session->set.count; i++) {
+        bool tracker = session->set.roles[i] == CSP_EVENT_TRACKER;
+        struct csp_session_event event = {.event = i, .cpu = cpu, .tid = task};
+        int error = open_event(session, &event, tracker ? -1 : leader);
+        if (error == ESRCH) {
+            *gone = true;
+            while (session->events.len > begun)
+                close(session->events.data[--session->events.len].fd);
+            return 0;
+        }
+        if (error)
+            return explain_open(session, &event, error);
+        if (i == 0)
+            leader = event.fd;
+        bool owner = !session->rings.len || session->rings.data[session->rings.len - 1].cpu != cpu;
+        if (owner) {
+            csp_vec_push(&session->events, event);
+            error = map_ring(session, &event);
+            if (error)
+                return error;
+        } else if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT,
+                         session->rings.data[session->rings.len - 1].fd) != 0) {
+            error = errno;
+            close(event.fd);
+            return explain_open(session, &event, error);
+        } else {
+            csp_vec_push(&session->events, event);
+        }
+        session->events.data[session->events.len - 1].ring = (uint32_t)session->rings.len - 1;
+    }
+    return 0;
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int csp_session_open_events(struct csp_session *session)
+{
+    const struct csp_cpu_list *wanted = session->options->cpus;
+    size_t attached = 0;
+    raise_file_limit();
+    for (size_t i = 0; i < session->set.cpus.cpus.len; i++) {
+        uint32_t cpu = session->set.cpus.cpus.data[i];
+        if (wanted && !csp_cpu_list_has(wanted, cpu))
+            continue;
+        attached = 0;
+        for (size_t j = 0; j < session->tasks.len; j++) {
+            bool gone = false;
+            int error = open_group(session, cpu, session->tasks.data[j], &gone);
+            if (error)
+                return error;
+            attached += !gone;
+        }
+    }
+    session->result->threads = session->tasks.data[0] < 0 ? 0 : (uint32_t)attached;
+    session->result->rings = (uint32_t)session->rings.len;
+    session->result->events = (uint32_t)session->events.len;
+    if (session->rings.len)
+        return 0;
+    return csp_fail(session->diag, CSP_ERR_INPUT,
+                    wanted ? "none of the CPUs asked for is online with what this strategy needs"
+                           : "what was to be recorded ended before it could be attached to");
+}
+
+void csp_session_close_events(struct csp_session *session)
+{
+    for (size_t i = 0; i < session->rings.len; i++)
+        csp_ring_unmap(&session->rings.data[i]);
+    /* Members before leaders: the kernel must not promote them in between. */
+    for (size_t i = session->events.len; i > 0; i--)
+        close(session->events.data[i - 1].fd);
+    csp_vec_free(&session->rings);
+    csp_vec_free(&session->events);
+    csp_vec_free(&session->tasks);
+}

@@ -1,0 +1,44 @@
+/* What the sources of the session share. */
+#ifndef CSP_COLLECT_SESSION_PRIVATE_H
+#define CSP_COLLECT_SESSION_PRIVATE_H
+
+#include "collect/session.h"
+#include "collect/workload.h"
+
+struct csp_session_event { /* one of the kernel's */
+    int fd;
+    uint32_t event; /* number in the set */
+    uint64_t id;
+    uint32_t cpu;
+    int64_t tid; /* -1: all that runs on the CPU */
+    uint32_t ring;
+};
+
+struct csp_session {
+    const struct csp_session_options *options;
+    struct csp_session_result *result;
+    struct csp_diag *diag;
+    struct csp_event_set set;
+    struct csp_workload workload;
+    bool has_workload;
+    CSP_VEC(int64_t) tasks; /* tids, or -1 alone */
+    CSP_VEC(struct csp_session_event) events;
+    CSP_VEC(struct csp_ring) rings;
+    struct csp_writer *writer;
+    struct csp_cs_etm_info trace_info;
+    bool sinks_share_ids; /* a trace ID was told for two sinks */
+};
+
+/* Opens the events of every CPU and task, and a ring for each CPU. Errors: CSP_ERR_ENV,
+ * CSP_ERR_INPUT (no such task). */
+int csp_session_open_events(struct csp_session *session);
+void csp_session_close_events(struct csp_session *session);
+
+/* Opens the file and writes what comes before the first record of the kernel. */
+int csp_session_open_file(struct csp_session *session);
+/* Takes a CPU's trace ID as the kernel tells it. */
+void csp_session_hw_id(void *session, uint32_t cpu, const struct csp_hw_id_event *event);
+/* Writes what is known only at the end, and closes the file. */
+int csp_session_close_file(struct csp_session *session);
+
+#endif

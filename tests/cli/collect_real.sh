@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# csprof collect on this machine's own kernel: callchains on a software clock, as `perf record` takes
+# them. Commands, children, threads, attaching, whole CPUs, users; limits, signals, full disks, death.
+set -uo pipefail
+dump=$CSPROF_BUILD/tests/perfdata_dump
+work=$(mktemp -d)
+trap 'jobs -p | xargs -r kill 2>/dev/null; umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+chmod 755 .
+failed=0
+fail() {
+    echo "FAILED: $*"
+    failed=1
+}
+expect() { # CODE TEXT COMMAND...
+    local code=$1 text=$2 got=0
+    shift 2
+    "$@" >out 2>err || got=$?
+    [ $got = "$code" ] || { fail "$*: exit code $got, not $code"; cat err; }
+    grep -q -- "$text" err || { fail "$*: no '$text' in:"; cat err; }
+}
+
+# Without this machine's help: usage, and what cannot be recorded is said.
+expect 2 "nothing to record" "$CSPROF" collect
+expect 2 "a program" "$CSPROF" collect -p 1 -- true
+expect 2 "start the program" "$CSPROF" collect -a -- true
+expect 2 "'x' is not a value" "$CSPROF" collect -p x
+expect 2 "'0' is not a value" "$CSPROF" collect --window 0 -- true
+expect 2 "'fast' is not a value" "$CSPROF" collect --strategy fast -- true
+expect 2 "is for --emulate alone" "$CSPROF" collect --skid 3 -- true
+expect 2 "is for --dry-run" "$CSPROF" collect --sysfs / -- true
+
+"$CSPROF" collect --strategy clock -q -o probe.data -- sleep 0 2>err
+grep -q "not allowed to open" err && { echo "skipped in part: $(cat err)"; exit $((failed ? 1 : 77)); }
+expect 3 "no such program" "$CSPROF" collect --strategy clock -o none.data -- ./missing
+[ ! -e none.data ] || fail "a program that is not there left a recording"
+expect 3 "there is no process" "$CSPROF" collect --strategy clock -p 2147483000
+expect 75 "cannot create" "$CSPROF" collect --strategy clock -o /nonexistent/x -- true
+
+cat >p.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define N __attribute__((noipa))
+static volatile long sum;
+N void leaf(long n) { for (volatile long i = 0; i < n * 1000000; i++) sum += i; }
+N void light(long n) { leaf(n); sum++; }
+N void heavy(long n) { leaf(2 * n); sum++; }
+N void in_child(long n) { leaf(n); sum++; }
+N void *in_thread(void *n) { leaf((long)n); sum++; return n; }
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 1;
+    pthread_t thread;
+    if (argc > 2) {
+        if (fork() == 0)
+            return in_child(n), 0;
+        pthread_create(&thread, NULL, in_thread, (void *)n);
+        pthread_join(thread, NULL);
+        wait(NULL);
+        return 7;
+    }
+    for (long i = 0; i < n; i++) {
+        light(5);
+        heavy(5);
+    }
+    return 0;
+}
+END
+cc -O1 -g -fno-omit-frame-pointer p.c -o p -pthread || exit 77
+
+samples() { "$dump" "$1" 2>/dev/null | sed -n 's/^  SAMPLE: //p'; }
+number() { python3 -c 'import json, sys; print(json.load(open("out"))[sys.argv[1]])' "$1"; }
+expect 0 "samples" "$CSPROF" collect --strategy clock --json -- ./p 30
+[ "$(number samples)" -gt 50 ] || fail "only $(number samples) samples"
+[ "$(number lost_samples)$(number lost_records)" = 00 ] || fail "samples were lost"
+[ "$(number stopped_by)" = ended ] || fail "stopped by $(number stopped_by)"
+
+if command -v perf >/dev/null; then
+    # PERCENT of the samples have FUNCTION in their callchain; perf must read without a complaint.
+    share() { # FILE FUNCTION
+        perf script -i "$1" -F ip,sym 2>complaint | awk -v name="$2" -v RS= '
+            { n++; for (i = 2; i <= NF; i += 2) if ($i == name) { hits++; break } }
+            END { print n ? int(1000 * hits / n) : -1 }'
+        [ ! -s complaint ] || echo "$1: $(head -n 3 complaint)" >>complaints
+    }
+    near() { [ $(($1 - $2)) -le "$3" ] && [ $(($2 - $1)) -le "$3" ]; }
+    perf record -q -e cpu-clock:u -c 1000001 --call-graph fp -o perf.data ./p 30 2>/dev/null
+    for name in leaf light heavy main; do
+        ours=$(share csprof.data $name) theirs=$(share perf.data $name)
+        [ "$ours" -gt 0 ] && near "$ours" "$theirs" 60 || fail "$name: $ours of 1000 samples, with perf $theirs"
+    done
+    near "$(share csprof.data heavy)" 667 60 || fail "heavy is not two thirds: $(share csprof.data heavy)"
+    expect 7 samples "$CSPROF" collect --strategy clock -o family.data -- ./p 150 family
+    for name in in_child in_thread; do
+        near "$(share family.data $name)" 500 100 || fail "$name: $(share family.data $name) of 1000"
+    done
+else
+    echo "skipped in part: no perf to compare with"
+fi
+
+# Attached to: a process, one of its threads, everything.
+./p 100000 &
+other=$!
+expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --duration 0.5 -o pid.data
+[ "$(number stopped_by)" = duration ] && [ "$(number samples)" -gt 20 ] || fail "-p: $(cat out)"
+expect 0 samples "$CSPROF" collect --strategy clock --json -t $other --duration 0.5 -o tid.data
+[ "$(number samples)" -gt 20 ] || fail "-t: $(cat out)"
+if command -v perf >/dev/null; then
+    near "$(share pid.data heavy)" 667 130 || fail "-p: heavy has $(share pid.data heavy) of 1000"
+fi
+if [ "$(id -u)" = 0 ]; then
+    expect 0 samples "$CSPROF" collect --strategy clock --json -a --duration 0.5 -o all.data
+    [ "$(number samples)" -gt 20 ] || fail "-a: $(cat out)"
+    "$dump" --maps all.data | grep "$work/p" >/dev/null || fail "-a does not know a program that ran before"
+    expect 0 "" "$CSPROF" collect --strategy clock --json -C 0 --duration 0.2 -o cpu.data
+    [ "$(number rings)" = 1 ] || fail "-C 0 has $(number rings) rings"
+fi
+
+# Limits and signals: the recording is complete, the program goes on.
+expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --max-size 20k --period 20000 -o size.data
+[ "$(number stopped_by)" = size ] || fail "--max-size: $(cat out)"
+"$CSPROF" collect --strategy clock -q -p $other -o int.data &
+recorder=$!
+sleep 0.5
+kill -INT $recorder
+wait $recorder || fail "after SIGINT: exit code $?"
+[ "$(samples int.data)" -gt 5 ] || fail "SIGINT: $(samples int.data) samples"
+"$CSPROF" collect --strategy clock -o term.data -- ./p 100000 2>err &
+recorder=$!
+sleep 0.6
+kill -TERM $recorder # passed on to the program, whose end ends the recording
+wait $recorder
+code=$?
+[ $code = 143 ] && grep -q "killed by signal 15" err || fail "SIGTERM: exit code $code: $(cat err)"
+kill -0 $other || fail "recording ended the program"
+
+# Death: what was written can be read.
+"$CSPROF" collect --strategy clock -q -p $other -o killed.data &
+recorder=$!
+sleep 0.7
+{ kill -9 $recorder && wait $recorder; } 2>/dev/null
+[ "$(samples killed.data)" -gt 5 ] || fail "kill -9: $(samples killed.data) samples"
+kill $other
+
+mkdir full
+if mount -t tmpfs -o size=64k none full 2>/dev/null; then
+    expect 75 "cannot write: No space left" "$CSPROF" collect --strategy clock --period 20000 -o full/x.data -- ./p 100
+    [ "$(samples full/x.data)" -gt 50 ] || fail "full disk: $(samples full/x.data) samples"
+    if command -v perf >/dev/null; then
+        [ "$(share full/x.data leaf)" -gt 900 ] || fail "full disk: perf finds nothing"
+    fi
+else
+    echo "skipped in part: cannot mount a small disk"
+fi
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    mkdir -m 777 user
+    cp "$CSPROF" user/csprof
+    chmod 755 p user/csprof
+    expect 0 samples su nobody -s /bin/sh -c "cd $work/user && ./csprof collect --strategy clock -- ../p 20"
+    expect 4 "not allowed" su nobody -s /bin/sh -c "cd $work/user && ./csprof collect --strategy clock -a"
+fi
+
+# Plans.
+expect 0 "" "$CSPROF" collect --dry-run --strategy free-running --period 8338447 --window 50001 -- ./p "a b"
+grep -q "period=100002,call-graph=fp/u -- ./p 'a b'" out || { fail "--dry-run:"; cat out; }
+expect 0 "" "$CSPROF" collect --dry-run --json --strategy pulse
+python3 -c 'import json; r = json.load(open("out")); assert 0 < r["duty"] < 1 and "trcextout1" in r["perf"]' ||
+    fail "--dry-run --json: $(cat out)"
+[ ! -s complaints ] || fail "perf complains: $(cat complaints)"
+exit $failed
