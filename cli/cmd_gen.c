@@ -99,6 +99,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
     if (!error && gen->profile_path)
         error = csp_profgen_profile(profgen, gen->profile_path, diag);
+    if (!error && gen->data_access_path)
+        error = csp_profgen_data_access(profgen, gen->data_access_path, diag);
     if (!error)
         error = read_recordings(gen, profgen);
     if (!error)
@@ -169,6 +171,10 @@ const struct csp_command csp_command_gen = {
         "                      counters by address, as --skip-symbolization writes them (--up)\n"
         "  --llvm-sample-profile FILE\n"
         "                      a profile, to trim, merge or pre-inline its contexts again\n"
+        "  --data-access-perftrace FILE\n"
+        "                      reads of virtual tables, as `perf report -D` prints samples of "
+        "memory\n"
+        "                      accesses (flat profiles by lines)\n"
         "  --debug-binary FILE where the debug information is, if not in the binary\n"
         "  --dwp FILE          where split debug information is (by default BINARY.dwp)\n"
         "  --pid N             of texts: only mappings of this process count\n"

@@ -27,6 +27,7 @@ static const struct option options[] = {
     {"--unsymbolized-profile", FILES, IN(unsymbolized), 0, NULL},
     {"--up", FILES, IN(unsymbolized), 0, NULL},
     {"--llvm-sample-profile", TEXT, IN(profile_path), 0, NULL},
+    {"--data-access-perftrace", TEXT, IN(data_access_path), 0, NULL},
     {"--pid", COUNT64, IN(options.pid), IN(options.has_pid), NULL},
     {"--kernel", SWITCH, IN(options.kernel), 0, NULL},
     {"-b", TEXT, IN(options.binary_path), 0, NULL},

@@ -11,6 +11,7 @@ struct gen {
     struct csp_profgen_options options;
     CSP_VEC(const char *) inputs, scripts, unsymbolized;
     const char *profile_path; /* a profile instead of samples */
+    const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;
     const char *output_path, *symfs;
     csp_engine_create_fn *engine;

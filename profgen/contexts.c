@@ -91,11 +91,20 @@ struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
     data.bodies = bodies;
     data.targets = targets;
     data.node_len = node_len;
+    struct csp_profile_type *types = csp_calloc(tree->types.len + 1, sizeof *types);
+    for (size_t i = 0; i < tree->types.len; i++) {
+        const struct csp_context_type *type = &tree->types.data[i];
+        types[i] = (struct csp_profile_type){type->node, type->line, type->discriminator,
+                                             csp_intern_text(names, type->table), type->count};
+    }
+    data.types = types;
+    data.type_len = tree->types.len;
     add_counts(tree, names, bodies, targets, &data);
     struct csp_profile *profile = csp_profile_build(&data, update_totals);
     free(nodes);
     free(bodies);
     free(targets);
+    free(types);
     return profile;
 }
 
@@ -103,6 +112,7 @@ void csp_context_free(struct csp_context_tree *tree)
 {
     csp_vec_free(&tree->nodes);
     csp_vec_free(&tree->counts);
+    csp_vec_free(&tree->types);
     csp_intern_free(&tree->node_keys);
     csp_intern_free(&tree->count_keys);
 }

@@ -21,11 +21,18 @@ struct csp_context_count {
     uint32_t node, probe, discriminator, callee; /* callee: CSP_INTERN_NONE for the probe itself */
 };
 
+/* How often objects of the type with this virtual table were used at a line. */
+struct csp_context_type {
+    uint32_t node, line, discriminator, table;
+    uint64_t count;
+};
+
 struct csp_context_tree {
     CSP_VEC(struct csp_context_node) nodes;
     struct csp_intern node_keys;  /* parent, callsite, discriminator, name */
     struct csp_intern count_keys; /* struct csp_context_count */
     CSP_VEC(uint64_t) counts;
+    CSP_VEC(struct csp_context_type) types;
 };
 
 /* The child of a node, made when it is new. */

@@ -49,10 +49,12 @@ static void generate_by_probes(struct csp_profgen *gen, const struct csp_counter
 static void generate_by_lines(struct csp_profgen *gen, const struct csp_counters *counters,
                               struct csp_context_tree *tree)
 {
-    if (gen->flat)
+    if (gen->flat) {
         csp_generate_line_flat(&gen->program, counters, gen->options.all_functions, tree);
-    else
+        csp_generate_line_types(&gen->program, &gen->accesses, tree);
+    } else {
         csp_generate_line_contexts(&gen->program, counters, gen->options.compat, tree);
+    }
 }
 
 static int explain_no_counts(const struct csp_profgen *gen, const struct csp_counters *counters,

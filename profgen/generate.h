@@ -4,6 +4,7 @@
 
 #include "profgen/contexts.h"
 #include "profgen/counters.h"
+#include "profgen/data_access.h"
 #include "profgen/program.h"
 
 struct csp_generate_options {
@@ -32,6 +33,9 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
                                 bool compat, struct csp_context_tree *tree);
 void csp_generate_line_flat(struct csp_program *program, const struct csp_counters *counters,
                             bool all_functions, struct csp_context_tree *tree);
+/* Adds to such a profile the types that were used. */
+void csp_generate_line_types(struct csp_program *program, const struct csp_data_accesses *accesses,
+                             struct csp_context_tree *tree);
 
 /* Adds the count of each range to every probe in it: counts[probe]. Probes that got any are
  * appended to `touched`, once. */

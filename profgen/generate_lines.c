@@ -229,3 +229,20 @@ void csp_generate_line_flat(struct csp_program *program, const struct csp_counte
     free(ranges);
     free(branches);
 }
+
+void csp_generate_line_types(struct csp_program *program, const struct csp_data_accesses *accesses,
+                             struct csp_context_tree *tree)
+{
+    for (size_t i = 0; i < accesses->counts.len; i++) {
+        const struct csp_data_access *access = accesses->keys.entries.data[i].data;
+        const uint32_t *frames;
+        size_t depth = csp_lines_stack(program, access->address, &frames);
+        if (!depth)
+            continue;
+        const struct csp_line_frame *place = csp_lines_frame_at(&program->lines, frames[depth - 1]);
+        uint32_t base = csp_lines_base(program, place->discriminator);
+        uint32_t node = inline_node(program, tree, frames, depth, 0);
+        csp_vec_push(&tree->types, (struct csp_context_type){node, place->line, base, access->table,
+                                                             accesses->counts.data[i]});
+    }
+}

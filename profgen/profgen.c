@@ -118,6 +118,14 @@ int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_di
     return error;
 }
 
+int csp_profgen_data_access(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+{
+    if (!gen->flat || gen->program.uses_probes)
+        return csp_fail(diag, CSP_ERR_USAGE,
+                        "only flat profiles by lines hold types: ask for --mode dwarf-flat");
+    return csp_data_access_read(&gen->accesses, &gen->program, &gen->map, path, diag);
+}
+
 /* The lowest address of the executable, or of all, segments, rounded down to a page. */
 uint64_t csp_profgen_base(const struct csp_profgen *gen)
 {
@@ -133,6 +141,7 @@ void csp_profgen_close(struct csp_profgen *gen)
 {
     csp_profile_free(gen->profile);
     csp_counters_free(&gen->counters);
+    csp_data_access_free(&gen->accesses);
     csp_sample_set_free(&gen->set);
     csp_address_map_free(&gen->map);
     csp_program_close(&gen->program);

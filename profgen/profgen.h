@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "profgen/address_map.h"
 #include "profgen/counters.h"
+#include "profgen/data_access.h"
 #include "profgen/generate.h"
 #include "profgen/llvm/profile.h"
 #include "profgen/perf_script.h"
@@ -73,6 +74,7 @@ struct csp_profgen {
     struct csp_address_map map; /* of the text inputs */
     struct csp_sample_set set;
     struct csp_counters counters;
+    struct csp_data_accesses accesses;
     struct csp_profile *profile; /* read, or made by csp_profgen_finish */
     struct csp_profgen_stats stats;
     bool flat;
@@ -93,6 +95,9 @@ int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct c
 /* Takes a finished profile instead of samples: contexts may be merged or pre-inlined. Errors:
  * CSP_ERR_INPUT. */
 int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds the virtual tables that were read; after the samples, whose mappings it needs. Only flat
+ * profiles by lines hold them. Errors: CSP_ERR_INPUT, CSP_ERR_USAGE for another kind of profile. */
+int csp_profgen_data_access(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
 /* What addresses are relative to in counters that are read or written. */
 uint64_t csp_profgen_base(const struct csp_profgen *gen);
 /* Makes the profile and appends it to `out`. Errors: CSP_ERR_INPUT when it would be empty: the

@@ -104,6 +104,10 @@ static void read_symbols(struct csp_program *program, Elf_Scn *section, const GE
         const char *name = elf_strptr(program->elf, header->sh_link, symbol.st_name);
         if (name && !strcmp(name, "__llvm_fs_discriminator__"))
             program->fs_discriminators = true;
+        if (name && !strncmp(name, "_ZTV", 4) && symbol.st_shndx != SHN_UNDEF)
+            csp_vec_push(&program->virtual_tables, (struct csp_symbol){.address = symbol.st_value,
+                                                                       .size = symbol.st_size,
+                                                                       .name = name});
         if (!is_in_code(program, &symbol))
             continue;
         csp_vec_push(&program->symbols,
@@ -344,6 +348,7 @@ void csp_program_close(struct csp_program *program)
     csp_intern_free(&program->names);
     csp_vec_free(&program->segments);
     csp_vec_free(&program->symbols);
+    csp_vec_free(&program->virtual_tables);
     if (program->elf)
         elf_end(program->elf);
     if (program->file.data)

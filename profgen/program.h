@@ -47,7 +47,8 @@ struct csp_program {
     struct Elf *elf;
     CSP_VEC(struct csp_program_segment) segments; /* in the order of the program headers */
     CSP_VEC(struct csp_symbol)
-    symbols;                 /* in executable sections; by address, then as in the file */
+    symbols; /* in executable sections; by address, then as in the file */
+    CSP_VEC(struct csp_symbol) virtual_tables;
     struct csp_intern names; /* functions' names, of all sources */
     struct csp_machine *machine;
     struct csp_debug_info *debug;

@@ -31,6 +31,11 @@ class Builder
                                                          FunctionId(StringRef(target.callee)),
                                                          target.count);
         }
+        for (size_t i = 0; i < data.type_len; i++) {
+            const csp_profile_type &type = data.types[i];
+            samples[type.node]->addTypeSamplesAt(LineLocation(type.line, type.discriminator),
+                                                 FunctionId(StringRef(type.table)), type.count);
+        }
         settleCounts(updateTotals);
     }
 

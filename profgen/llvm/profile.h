@@ -41,11 +41,18 @@ struct csp_profile_target {
     uint64_t count;
 };
 
+struct csp_profile_type {
+    uint32_t node, line, discriminator;
+    const char *table;
+    uint64_t count;
+};
+
 struct csp_profile_data {
     const struct csp_profile_node *nodes;
     const struct csp_profile_body *bodies;
     const struct csp_profile_target *targets;
-    size_t node_len, body_len, target_len;
+    const struct csp_profile_type *types;
+    size_t node_len, body_len, target_len, type_len;
     bool context_sensitive; /* nodes are contexts; else they are the inline tree of the binary */
     bool by_lines;          /* `probe` is a line from the function's start */
     bool fs_discriminators;

@@ -32,9 +32,6 @@ case " ${args[*]} " in
 *" --show-disassembly-only "* | *" --show-mmap-events "*)
     verdict "excluded(prints-a-listing)"
     exec $oracle "${args[@]}" --output="$output" ;;
-*" --data-access-perftrace="*)
-    verdict "excluded(types-by-virtual-tables)"
-    exec $oracle "${args[@]}" --output="$output" ;;
 *.exe\ *)
     if ! head -c 4 "$(sed -E 's/.* --binary=([^ ]*).*/\1/' <<<" ${args[*]} ")" | grep -q ELF; then
         verdict "excluded(not-ELF)"

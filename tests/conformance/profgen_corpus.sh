@@ -41,4 +41,4 @@ done
 sed 's/ .*//' "$CSPROF_RESULTS" | sort | uniq -c
 grep '^different' "$CSPROF_RESULTS"
 cat "$CSPROF_RESULTS.diff"
-! grep -q '^different' "$CSPROF_RESULTS" && { [ $# -lt 50 ] || [ "$(grep -c '^equal ' "$CSPROF_RESULTS")" -ge 85 ]; }
+! grep -q '^different' "$CSPROF_RESULTS" && { [ $# -lt 50 ] || [ "$(grep -c '^equal ' "$CSPROF_RESULTS")" -ge 105 ]; }
