@@ -66,11 +66,7 @@ const struct csp_trace_config *csp_target_config(const struct csp_target *target
 
 const struct csp_trace_config *csp_target_pulse(const struct csp_target *target)
 {
-    static const char *const pulses[] = {"csprof_pulse_count", "csprof_pulse_always", "pmu_pulse"};
-    const struct csp_trace_config *found = NULL;
-    for (size_t i = 0; i < sizeof pulses / sizeof *pulses && !found; i++)
-        found = csp_target_config(target, pulses[i]);
-    return found;
+    return csp_target_config(target, "pmu_pulse");
 }
 
 static bool is_arm(const struct csp_target *target)
@@ -233,8 +229,9 @@ static void assess_pulse(const struct csp_target *target, struct csp_verdict *ve
     else if (any && !all)
         caution(verdict, "only some of the core types offer trcextout1: pin the program to them");
     if (target->trace.present && !csp_target_pulse(target))
-        lack(verdict, "no CoreSight configuration that pulses an external output is loaded",
-             "build and load kmod/ (collect/kmod/README.md): `insmod csprof_coresight.ko`");
+        lack(
+            verdict, "no CoreSight configuration that pulses an external output is loaded",
+            "load a kernel module that adds one, under the name pmu_pulse (csprof ships none yet)");
     if (any)
         need_counters(target, verdict, 1);
     caution_of_trace(target, verdict);

@@ -39,9 +39,8 @@ struct csp_assessment {
 void csp_assess(struct csp_assessment *assessment, const struct csp_target *target);
 void csp_assessment_free(struct csp_assessment *assessment);
 
-/* The configuration that pulses external output `output` (1 to 3) is loaded under this name: null
- * when it is not. Those of kmod/ and the published one: csprof_pulse_count, csprof_pulse_always,
- * pmu_pulse. */
+/* The configuration that pulses external output 1, under its published name; null when it is not
+ * loaded. */
 const struct csp_trace_config *csp_target_pulse(const struct csp_target *target);
 const struct csp_trace_config *csp_target_config(const struct csp_target *target, const char *name);
 /* Whether at least one of the machine's recordings knows the history of branches. */

@@ -174,7 +174,7 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE: {
         char *config =
-            csp_asprintf("%s,aux-action=start-paused", pulse ? pulse->name : "csprof_pulse_count");
+            csp_asprintf("%s,aux-action=start-paused", pulse ? pulse->name : "pmu_pulse");
         const char *pmu = target->pmus.len ? target->pmus.data[0].name : "armv8_pmuv3_0";
         add_trace_event(target, config, out);
         csp_buf_printf(out, " -e cycles/aux-action=resume,period=%llu/u", resume);

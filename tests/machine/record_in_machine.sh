@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# csprof collect records on a real arm64 Linux with a trace unit for each CPU (docs/machine.md): what it
+# writes is decoded and stitched to what really ran, and perf reads it. Builds the recorder for arm64
+# itself. KEEP=DIR keeps everything there.
+set -euo pipefail
+machine=$CSPROF_SOURCE/emulate/machine
+tests=$CSPROF_SOURCE/tests
+plugin=$CSPROF_BUILD/csprof-machine.so
+libraries=/usr/lib/aarch64-linux-gnu
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+[ -e "$plugin" ] || skip "built without the emulator (CSPROF_EMULATE)"
+command -v aarch64-linux-gnu-gcc >/dev/null || skip "no cross compiler"
+[ -e $libraries/libelf.so.1 ] || skip "no arm64 libraries: cmake/install-packages.sh arm64"
+if [ -n "${KEEP:-}" ]; then
+    work=$KEEP
+    mkdir -p "$work"
+else
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
+cd "$work"
+"$tests/programs/build.sh" . bare mark || skip "the programs cannot be built (see above)"
+cmake -S "$CSPROF_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOURCE/cmake/arm64.cmake" \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCSPROF_RECORDER_ONLY=ON -DCSPROF_TESTS=OFF -DCSPROF_EMULATE=OFF \
+    >build.log 2>&1 && cmake --build build --target csprof >>build.log 2>&1 ||
+    { echo "FAILED: the arm64 recorder does not build"; tail build.log; exit 1; }
+mkdir -p lib symfs/work
+cp build/csprof .
+for name in libelf.so.1 libzstd.so.1 libxxhash.so.0 libz.so.1 libm.so.6 libc.so.6 ld-linux-aarch64.so.1; do
+    for folder in $libraries /lib/aarch64-linux-gnu /usr/aarch64-linux-gnu/lib; do
+        [ ! -e "$folder/$name" ] || { cp -L "$folder/$name" lib/ && break; }
+    done
+done
+cp bare mark symfs/work
+cat >guest.sh <<'END'
+set -e
+csprof="lib/ld-linux-aarch64.so.1 --library-path lib ./csprof"
+windows="--strategy free-running --period 70027 --window 5003 --overhead 100"
+$csprof doctor >doctor.txt
+./mark 1
+$csprof collect -q $windows -o single.data -- ./bare 10000 1 >/dev/null
+./mark 2
+$csprof collect -q --strategy strobe --samples 20000 --trace-buffer 8Mi -o strobe.data -- ./bare 6000 1 >/dev/null
+END
+status=0
+"$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors || status=$?
+case $status in
+0) ;;
+4 | 75) cat errors && skip "the machine cannot be run (see above)" ;;
+*) cat output errors && echo "FAILED: the guest's commands" && exit 1 ;;
+esac
+
+failed=0
+expect() { # TEXT COMMAND...
+    local text=$1
+    shift
+    if printed=$("$@" 2>&1); then
+        echo "ok: $text: $(tail -n 1 <<<"$printed")"
+    else
+        echo "FAILED: $text:"
+        echo "$printed"
+        failed=1
+    fi
+}
+decode() { # KIND NAME MARK FORMAT
+    "$CSPROF" decode -i "$2.data" --symfs symfs --format "$4" -q |
+        python3 "$tests/machine/compare.py" "$1" truth "$3"
+}
+quiet_kernel() { ! grep -E 'WARNING:|BUG:' dmesg && echo "no warning"; }
+version_1() { # perf of this machine reads version 1 alone, and takes the trace IDs from there
+    perf script -i single.data --symfs symfs --itrace=b -F ip,addr 2>/dev/null | grep -c .
+}
+expect "the kernel's log" quiet_kernel
+expect "doctor finds free-running" grep "can record with --strategy free-running" doctor.txt
+expect "every stitched window is true" decode samples single 1 samples
+expect "strobed runs are true" decode runs strobe 2 script
+if command -v perf >/dev/null; then
+    expect "perf of this machine" version_1
+fi
+exit $failed
