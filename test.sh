@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds csprof in every supported way and runs its tests. ./test.sh alone does all that CI does;
-# ./test.sh PRESET... only those presets (release clang asan tsan arm64 recorder).
+# ./test.sh PRESET... only those presets (release clang asan tsan arm64 recorder), or the tests
+# labelled llvm-patches, which CI leaves out (docs/llvm-patches.md).
 set -euo pipefail
 cd "$(dirname "$0")"
 presets=("$@")
@@ -12,6 +13,10 @@ cmake/install-packages.sh "${purposes[@]}"
 
 for preset in "${presets[@]}"; do
     echo "== $preset"
+    if [ "$preset" = llvm-patches ]; then
+        llvm-patches/test
+        continue
+    fi
     cmake --preset "$preset" >/dev/null
     cmake --build --preset "$preset" --parallel "$(nproc)" -- --quiet
     case $preset in
@@ -24,3 +29,8 @@ for preset in "${presets[@]}"; do
     *) ctest --preset "$preset" --parallel "$(nproc)" ;;
     esac
 done
+
+case " ${presets[*]} " in
+*" llvm-patches "*) ;;
+*) echo "left out: label llvm-patches, which downloads LLVM's source; ./test.sh llvm-patches runs it" ;;
+esac
