@@ -40,7 +40,8 @@ static void add_code(struct csp_program *program, uint64_t start, uint64_t last)
 static int setup(void **state)
 {
     static struct fixture f;
-    f = (struct fixture){.options = {.compress_recursion = -1, .max_context_depth = -1},
+    f = (struct fixture){.program = {.uses_probes = true},
+                         .options = {.compress_recursion = -1, .max_context_depth = -1},
                          .set = {.contexts = true}};
     add_code(&f.program, OUTER, OUTER_RETURN);
     add_code(&f.program, INNER, INNER_RETURN);
