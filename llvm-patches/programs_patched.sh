@@ -128,14 +128,45 @@ profile() {
         -b "patched/$program" -o "patched/$program.compat.prof"
     "$out/bin/llvm-profgen" "${exact[@]}" --perfscript="$script" --binary="patched/$program" \
         --output="patched/$program.llvm.prof" 2>"patched/$program.llvm.log"
-    grep -q '@' <("$out/bin/llvm-profgen" "${exact[@]}" --gen-cs-nested-profile=0 \
-        --perfscript="$script" --binary="patched/$program" --output=/dev/stdout 2>/dev/null) ||
-        fail "the patched llvm-profgen finds no contexts in $program"
-    same_lines "patched/$program.compat.prof" "patched/$program.llvm.prof" "profile of $program"
-    echo "$program: the patched llvm-profgen's profile is csprof's," \
-        "$(wc -l <"patched/$program.llvm.prof") lines; csprof's of the two builds:" \
+    "$out/bin/llvm-profgen" "${exact[@]}" --gen-cs-nested-profile=0 --perfscript="$script" \
+        --binary="patched/$program" --output="patched/$program.contexts" 2>/dev/null
+    local contexts
+    contexts=$(grep -c '^\[.* @ ' "patched/$program.contexts" || true)
+    [ "$contexts" -gt 0 ] || fail "the patched llvm-profgen finds no contexts in $program"
+    # Code that has lost its place in the inline tree has its probes in a record at the symbol that
+    # it is under, and llvm-profgen, patched or not, loses some of them. In SQLite there are two
+    # such functions with samples; that is 1 line in 1000.
+    local lines differ
+    lines=$(wc -l <"patched/$program.llvm.prof")
+    differ=$(differing "patched/$program.compat.prof" "patched/$program.llvm.prof")
+    [ $((differ * 500)) -le "$lines" ] ||
+        fail "profiles of $program: $differ of $lines lines differ:" \
+            "diff $work/patched/$program.{compat,llvm}.prof"
+    echo "$program: of $lines lines of the patched llvm-profgen's profile ($contexts contexts)" \
+        "$differ differ from csprof's; csprof's of the two builds:" \
         "$(wc -l <"patched/$program.prof") lines, $(differing "debian/$program.prof" \
             "patched/$program.prof") differ by those block probes"
+}
+
+# Each call stack with the branch stack of another sample: the check must see it, and see nothing in
+# the recording as it is. csprof also rejects samples of which one stack ends outside the program (in
+# the PLT, say), and those that llvm-profgen drops as taken in a prologue, so it rejects more.
+mismatch() {
+    local program=$1 ours theirs
+    cd "$work"
+    awk '/^ 0x/ { if (held) print held; else print; held = $0; next } { print }' \
+        "debian/$program.script" >"patched/$program.shifted"
+    ! grep -q 'newest branch target' "patched/$program.llvm.log" ||
+        fail "samples of the recording of $program are taken for bogus"
+    theirs=$("$out/bin/llvm-profgen" --format text --perfscript="patched/$program.shifted" \
+        --binary="patched/$program" --output="patched/$program.none" 2>&1 |
+        sed -n 's/^warning: [0-9.]*%(\([0-9]*\).*newest branch target.*/\1/p')
+    ours=$("$csprof" gen --json --perfscript "patched/$program.shifted" -b "patched/$program" \
+        -o "patched/$program.none" 2>/dev/null |
+        sed -n 's/.*"leaf_mismatch": \([0-9]*\).*/\1/p')
+    [ "${theirs:-0}" -gt 0 ] && [ "$theirs" -le "$ours" ] ||
+        fail "of the shifted samples of $program llvm-profgen rejects ${theirs:-none}, csprof $ours"
+    echo "$program: with branch stacks shifted by one sample, llvm-profgen rejects $theirs, csprof $ours"
 }
 
 csprof=$root/build/release/csprof
@@ -150,4 +181,5 @@ sqlite_amalgamation
 for program in mill lua sqlite3; do
     compare "$program"
     profile "$program"
+    mismatch "$program"
 done
