@@ -90,9 +90,10 @@ void csp_probes_add(struct csp_probes *probes, struct csp_probe probe)
 struct reader {
     struct csp_probes *probes;
     struct csp_intern *names;
-    const struct csp_map *symbols;
+    const struct csp_probe_symbols *symbols;
     struct csp_cursor cursor;
     uint64_t address;
+    uint64_t floor; /* where the record before this one starts */
     bool placed;    /* `address` is known */
     bool absolute;  /* an old encoding: addresses chain across functions */
     bool elsewhere; /* the record is of code at the symbol of another function */
@@ -103,12 +104,50 @@ struct open_record {
     uint64_t inlinees_left;
 };
 
+static int by_guid(const void *a, const void *b)
+{
+    const struct csp_probe_symbol *x = a, *y = b;
+    if (x->guid != y->guid)
+        return x->guid < y->guid ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Of the symbols of one name, the next one above the record before this one; where the records are
+ * in another order, any that has none yet. */
+static uint64_t choose_symbol(const struct reader *reader, const struct csp_probe_symbol *symbols,
+                              size_t count)
+{
+    uint64_t unused = 0;
+    if (count == 1 || reader->symbols->last_only)
+        return symbols[count - 1].address;
+    for (size_t i = 0; i < count; i++) {
+        if (csp_map_find(&reader->probes->by_start, symbols[i].address))
+            continue;
+        if (symbols[i].address > reader->floor)
+            return symbols[i].address;
+        if (!unused)
+            unused = symbols[i].address;
+    }
+    return unused ? unused : symbols[count - 1].address;
+}
+
 static bool find_symbol(const struct reader *reader, uint64_t guid, uint64_t *address)
 {
-    const uint64_t *found = csp_map_find(reader->symbols, guid);
-    if (found)
-        *address = *found;
-    return found;
+    const struct csp_probe_symbol *symbols = reader->symbols->list.data;
+    size_t low = 0, high = reader->symbols->list.len;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (symbols[middle].guid < guid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t count = 0;
+    while (low + count < reader->symbols->list.len && symbols[low + count].guid == guid)
+        count++;
+    if (count)
+        *address = choose_symbol(reader, symbols + low, count);
+    return count;
 }
 
 static void read_probe(struct reader *reader, uint32_t node)
@@ -184,9 +223,19 @@ void csp_probes_place(struct csp_probes *probes, uint32_t node, uint64_t start, 
     }
 }
 
-int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const uint8_t *data,
-                    size_t size, const struct csp_map *symbols, struct csp_diag *diag)
+static void place_record(struct reader *reader, uint32_t node)
 {
+    uint64_t start = reader->probes->nodes.data[node].start;
+    csp_probes_place(reader->probes, node, start, !reader->elsewhere);
+    if (start && !reader->elsewhere)
+        reader->floor = start;
+}
+
+int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const uint8_t *data,
+                    size_t size, struct csp_probe_symbols *symbols, struct csp_diag *diag)
+{
+    if (symbols->list.len)
+        qsort(symbols->list.data, symbols->list.len, sizeof *symbols->list.data, by_guid);
     struct reader reader = {
         .probes = probes, .names = names, .symbols = symbols, .cursor = csp_cursor(data, size)};
     CSP_VEC(struct open_record) open = {0};
@@ -197,8 +246,7 @@ int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const u
             struct open_record *top = &open.data[open.len - 1];
             if (!top->inlinees_left) {
                 if (open.len == 1)
-                    csp_probes_place(probes, top->node, probes->nodes.data[top->node].start,
-                                     !reader.elsewhere);
+                    place_record(&reader, top->node);
                 open.len--;
                 continue;
             }

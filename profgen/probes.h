@@ -77,12 +77,23 @@ static inline bool csp_probe_is_entry(const struct csp_probe *probe)
     return probe->type == CSP_PROBE_BLOCK && probe->index == 1;
 }
 
-/* Reads the two sections. `symbols` maps the GUID of a symbol's name to the last of its addresses.
- * Malformed and truncated sections: CSP_ERR_INPUT. */
+/* A symbol by the GUID of its name, which several may share (static functions). */
+struct csp_probe_symbol {
+    uint64_t guid, address;
+};
+
+struct csp_probe_symbols {
+    CSP_VEC(struct csp_probe_symbol) list;
+    bool last_only; /* llvm-profgen's way: of one name, the last symbol has all the probes */
+};
+
+/* Reads the two sections. Records are in the order of the code (their sections are linked to those
+ * of the code), which tells whose they are where symbols share a name. Sorts `symbols`. Malformed
+ * and truncated sections: CSP_ERR_INPUT. */
 int csp_probes_read_names(struct csp_probes *probes, struct csp_intern *names, const uint8_t *data,
                           size_t size, struct csp_diag *diag);
 int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const uint8_t *data,
-                    size_t size, const struct csp_map *symbols, struct csp_diag *diag);
+                    size_t size, struct csp_probe_symbols *symbols, struct csp_diag *diag);
 /* Sorts by address; call after reading and after adding. */
 void csp_probes_seal(struct csp_probes *probes);
 void csp_probes_free(struct csp_probes *probes);

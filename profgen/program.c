@@ -239,20 +239,21 @@ static void mark_edges(struct csp_program *program)
 static int read_probes(struct csp_program *program, const struct sections *found, bool compat,
                        struct csp_diag *diag)
 {
-    struct csp_map symbols = {0};
+    struct csp_probe_symbols symbols = {.last_only = compat};
     for (size_t i = 0; i < program->symbols.len; i++) {
         const struct csp_symbol *symbol = &program->symbols.data[i];
         /* llvm-profgen has no probes of functions that it does not know otherwise. */
         if (compat && !csp_functions_find_start(&program->functions, symbol->address))
             continue;
-        *csp_map_at(&symbols, csp_name_guid(symbol->name, strlen(symbol->name))) = symbol->address;
+        uint64_t guid = csp_name_guid(symbol->name, strlen(symbol->name));
+        csp_vec_push(&symbols.list, (struct csp_probe_symbol){guid, symbol->address});
     }
     int error = csp_probes_read_names(&program->probes, &program->names, found->names,
                                       found->names_size, diag);
     if (!error)
         error = csp_probes_read(&program->probes, &program->names, found->probes,
                                 found->probes_size, &symbols, diag);
-    csp_map_free(&symbols);
+    csp_vec_free(&symbols.list);
     csp_probes_seal(&program->probes);
     return error;
 }

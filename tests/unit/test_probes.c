@@ -41,9 +41,14 @@ static void add_sentinel(struct csp_buf *section, uint64_t symbol_guid)
 struct fixture {
     struct csp_buf names, section;
     struct csp_intern texts;
-    struct csp_map symbols;
+    struct csp_probe_symbols symbols;
     struct csp_probes probes;
 };
+
+static void add_symbol(struct fixture *f, uint64_t guid, uint64_t address)
+{
+    csp_vec_push(&f->symbols.list, (struct csp_probe_symbol){guid, address});
+}
 
 static int setup(void **state)
 {
@@ -51,9 +56,9 @@ static int setup(void **state)
     f = (struct fixture){0};
     add_function(&f.names, MAIN, 0x1234, "main");
     add_function(&f.names, CALLEE, 0x5678, "callee");
-    *csp_map_at(&f.symbols, MAIN) = 0x1000;
-    *csp_map_at(&f.symbols, CALLEE) = 0x2000;
-    *csp_map_at(&f.symbols, SPLIT) = 0x3000;
+    add_symbol(&f, MAIN, 0x1000);
+    add_symbol(&f, CALLEE, 0x2000);
+    add_symbol(&f, SPLIT, 0x3000);
     *state = &f;
     return 0;
 }
@@ -64,7 +69,7 @@ static int teardown(void **state)
     csp_buf_free(&f->names);
     csp_buf_free(&f->section);
     csp_intern_free(&f->texts);
-    csp_map_free(&f->symbols);
+    csp_vec_free(&f->symbols.list);
     csp_probes_free(&f->probes);
     return 0;
 }
@@ -157,6 +162,48 @@ static void a_symbol_leads_to_all_functions_of_its_code(void **state)
     assert_int_equal(nodes[nodes[second].next_sibling].next_sibling, CSP_NO_NODE);
 }
 
+/* Two static functions of one name: the records are in the order of the code. */
+static void of_symbols_with_one_name_each_has_its_own_record(void **state)
+{
+    struct fixture *f = *state;
+    add_symbol(f, CALLEE, 0x800);
+    for (int copy = 0; copy < 2; copy++) {
+        begin_record(&f->section, CALLEE, 1, 0);
+        add_probe(&f->section, 1, CSP_PROBE_BLOCK, (uint8_t)(4 * copy));
+        if (copy == 0)
+            write_main(&f->section);
+    }
+    assert_int_equal(read_section(f, f->section.len), 0);
+    assert_int_equal(probe_at(f, 0x800)->index, 1);
+    assert_int_equal(probe_at(f, 0x2004)->index, 1);
+}
+
+/* Of the two only the second was compiled with probes. */
+static void a_symbol_without_a_record_gets_no_probes(void **state)
+{
+    struct fixture *f = *state;
+    add_symbol(f, CALLEE, 0x800);
+    write_main(&f->section);
+    begin_record(&f->section, CALLEE, 1, 0);
+    add_probe(&f->section, 1, CSP_PROBE_BLOCK, 4);
+    assert_int_equal(read_section(f, f->section.len), 0);
+    assert_int_equal(probe_at(f, 0x2004)->index, 1);
+}
+
+static void llvm_profgen_gives_the_last_symbol_all_probes(void **state)
+{
+    struct fixture *f = *state;
+    add_symbol(f, CALLEE, 0x800);
+    f->symbols.last_only = true;
+    for (int copy = 0; copy < 2; copy++) {
+        begin_record(&f->section, CALLEE, 1, 0);
+        add_probe(&f->section, 1, CSP_PROBE_BLOCK, (uint8_t)(4 * copy));
+    }
+    assert_int_equal(read_section(f, f->section.len), 0);
+    assert_int_equal(probe_at(f, 0x2000)->index, 1);
+    assert_int_equal(probe_at(f, 0x2004)->index, 1);
+}
+
 static void probes_without_a_symbol_are_counted_not_misplaced(void **state)
 {
     struct fixture *f = *state;
@@ -220,6 +267,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_symbol_leads_to_all_functions_of_its_code, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(probes_without_a_symbol_are_counted_not_misplaced, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(of_symbols_with_one_name_each_has_its_own_record, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_symbol_without_a_record_gets_no_probes, setup, teardown),
+        cmocka_unit_test_setup_teardown(llvm_profgen_gives_the_last_symbol_all_probes, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_missing_guid_gets_its_number_for_a_name, setup, teardown),
         cmocka_unit_test_setup_teardown(a_section_cut_anywhere_is_an_error, setup, teardown),
