@@ -149,8 +149,8 @@ profile() {
 }
 
 # Each call stack with the branch stack of another sample: the check must see it, and see nothing in
-# the recording as it is. csprof also rejects samples of which one stack ends outside the program (in
-# the PLT, say), and those that llvm-profgen drops as taken in a prologue, so it rejects more.
+# the recording as it is. csprof also rejects those that llvm-profgen drops as taken in a prologue, so
+# it rejects more.
 mismatch() {
     local program=$1 ours theirs
     cd "$work"

@@ -15,8 +15,8 @@ struct csp_generate_options {
 };
 
 struct csp_generate_stats {
-    uint64_t inferred_frames; /* contexts completed by tail calls */
-    uint64_t cut_contexts;    /* cut at a call without a probe, in a function with probes */
+    uint64_t inferred_contexts; /* contexts of the counters that were completed by tail calls */
+    uint64_t cut_contexts;      /* … cut at a call without a probe, in a function with probes */
 };
 
 /* Makes a context-sensitive profile. */

@@ -24,6 +24,7 @@ struct generator {
     CSP_VEC(struct place) places;
     CSP_VEC(uint64_t) path;
     CSP_VEC(struct csp_frame) frames;
+    bool inferred, cut; /* the context at hand was completed, or cut, at one of its places */
 };
 
 static const struct csp_probe *probe_at(const struct generator *generator, uint32_t probe)
@@ -78,8 +79,7 @@ static const uint64_t *complete_calls(struct generator *generator, uint32_t cont
     size_t completed;
     calls = csp_missing_frames_infer(generator->missing, generator->path.data, generator->path.len,
                                      &completed);
-    if (completed > *count + 1)
-        generator->stats->inferred_frames++;
+    generator->inferred |= completed > *count + 1;
     *count = completed - 1;
     return calls;
 }
@@ -91,8 +91,7 @@ static void add_caller_frames(struct generator *generator, const uint64_t *calls
     while (first &&
            csp_probes_call_at(&generator->program->probes, calls[first - 1]) != CSP_NO_PROBE)
         first--;
-    if (first && csp_program_has_probes(generator->program, calls[first - 1]))
-        generator->stats->cut_contexts++;
+    generator->cut |= first && csp_program_has_probes(generator->program, calls[first - 1]);
     for (size_t i = first; i < count; i++) {
         const struct csp_probe *probe =
             probe_at(generator, csp_probes_call_at(&generator->program->probes, calls[i]));
@@ -243,12 +242,15 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     for (uint32_t context = 0; context < counters->contexts.entries.len; context++) {
         csp_map_free(&generator.places_of);
         generator.places.len = 0;
+        generator.inferred = generator.cut = false;
         size_t count = same_context(ranges, range, counters->ranges.counts.len, context);
         count_ranges(&generator, context, ranges + range, count);
         range += count;
         count = same_context(branches, branch, counters->branches.counts.len, context);
         count_branches(&generator, context, branches + branch, count);
         branch += count;
+        stats->inferred_contexts += generator.inferred;
+        stats->cut_contexts += generator.cut;
     }
     free(ranges);
     free(branches);

@@ -170,6 +170,18 @@ static bool is_kernel_name(const char *name, size_t length)
            (length == size + 5 && !memcmp(name + size, "_text", 5));
 }
 
+/* What the rest of a mapping line, " …]: r-xp PATH" (of PERF_RECORD_MMAP, " …]: x PATH"), tells of
+ * a path: the last component of a file's, which may have no slash, or all of the kernel's. */
+static const char *mapped_name(struct text rest, bool kernel)
+{
+    const char *path = memmem(rest.at, (size_t)(rest.end - rest.at), "]: ", 3);
+    path = path ? memchr(path + 3, ' ', (size_t)(rest.end - path - 3)) : NULL;
+    if (!path)
+        return rest.end;
+    const char *slash = kernel ? NULL : memrchr(path, '/', (size_t)(rest.end - path));
+    return slash ? slash + 1 : path + 1;
+}
+
 /* "PERF_RECORD_MMAP2 PID/TID: [0xSTART(0xSIZE) @ 0xOFFSET …]: r-xp PATH", PERF_RECORD_MMAP too. */
 static void read_mapping(struct reader *reader, struct text line)
 {
@@ -189,8 +201,7 @@ static void read_mapping(struct reader *reader, struct text line)
     struct csp_address_map *map = reader->map;
     if (is_other_process(map, line))
         return;
-    const char *before = memrchr(rest.at, map->kernel ? ' ' : '/', (size_t)(rest.end - rest.at));
-    const char *name = before ? before + 1 : rest.at;
+    const char *name = mapped_name(rest, map->kernel);
     size_t length = (size_t)(rest.end - name);
     const char *wanted = map->program->name;
     bool used;

@@ -39,7 +39,7 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     csp_json_number(json, "unwound_contexts", stats->unwound_contexts);
     csp_json_number(json, "range_counters", stats->range_counters);
     csp_json_number(json, "branch_counters", stats->branch_counters);
-    csp_json_number(json, "inferred_frames", stats->generate.inferred_frames);
+    csp_json_number(json, "inferred_contexts", stats->generate.inferred_contexts);
     csp_json_number(json, "cut_contexts", stats->generate.cut_contexts);
     csp_json_number(json, "call_probes_rebuilt", stats->call_probes_rebuilt);
     csp_json_number(json, "calls_without_probe", stats->calls_without_probe);

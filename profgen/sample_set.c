@@ -90,13 +90,14 @@ static void add_ends(const struct csp_program *program, const struct csp_sample 
         flat->end = sample->end;
 }
 
-/* The callchain begins where the newest branch went, or later in the same function. */
+/* The callchain begins where the newest branch went, or later in the same function. Outside of the
+ * binary nobody can tell: calls into libraries are neither disassembled nor always recorded. */
 static bool leaf_agrees(const struct csp_program *program, const struct csp_flat_sample *flat)
 {
     uint64_t leaf = flat->addresses[0];
     uint64_t to = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
     if (leaf == CSP_EXTERNAL || to == CSP_EXTERNAL)
-        return leaf == to;
+        return true;
     return csp_functions_at(&program->functions, leaf) == csp_functions_at(&program->functions, to);
 }
 
