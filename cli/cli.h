@@ -26,6 +26,8 @@ struct csp_command {
     const char *summary; /* one line for `csprof help` */
     const char *usage;   /* the whole of `csprof help NAME`, ending in a newline */
     csp_command_fn *run;
+    /* Instead of these two: becomes another program, which is given the whole command line. */
+    csp_command_fn *start;
 };
 
 extern const struct csp_command csp_command_collect;
@@ -33,7 +35,9 @@ extern const struct csp_command csp_command_doctor;
 extern const struct csp_command csp_command_version;
 #ifndef CSPROF_RECORDER_ONLY
 extern const struct csp_command csp_command_decode;
+/* Of csprof-gen: cmd_gen.c; of csprof: gen_program.c, which starts that. */
 extern const struct csp_command csp_command_gen;
+#define CSP_GEN_SUMMARY "make a profile for clang -fprofile-sample-use from samples"
 #endif
 
 /* Reports a usage error that names the subcommand and points at its help; returns the exit code. */

@@ -151,7 +151,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
 
 const struct csp_command csp_command_gen = {
     .name = "gen",
-    .summary = "make a profile for clang -fprofile-sample-use from samples",
+    .summary = CSP_GEN_SUMMARY,
     .usage =
         "usage: csprof gen [options]\n"
         "\n"

@@ -62,15 +62,19 @@ static const struct csp_command *find_command(const char *name)
     return found;
 }
 
-static int help(struct csp_cli *cli, const char *topic)
+static int help_on(struct csp_cli *cli, const char *topic, int argc, char **argv)
 {
-    if (topic) {
-        const struct csp_command *command = find_command(topic);
-        if (!command)
-            return csp_cli_usage(cli, "there is no command '%s'", topic);
-        fputs(command->usage, stdout);
-        return CSP_EXIT_DONE;
-    }
+    const struct csp_command *command = find_command(topic);
+    if (!command)
+        return csp_cli_usage(cli, "there is no command '%s'", topic);
+    if (command->start)
+        return command->start(cli, argc, argv);
+    fputs(command->usage, stdout);
+    return CSP_EXIT_DONE;
+}
+
+static int help(void)
+{
     puts("csprof: context-sensitive profiles for Clang from trace units and branch buffers\n\n"
          "usage: csprof <command> [options]\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
@@ -125,18 +129,20 @@ static void print_json_failure(struct csp_cli *cli)
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help"))
-        return help(cli, argc > 2 ? argv[2] : NULL);
+        return argc > 2 ? help_on(cli, argv[2], argc, argv) : help();
     const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
     const struct csp_command *command = find_command(name);
     if (!command)
         return csp_cli_usage(cli, "there is no command '%s'", name);
     cli->command = command->name;
+    if (command->start)
+        return command->start(cli, argc, argv);
     argc = take_common_options(cli, argc - 1, argv + 1);
     if (argc < 0)
         return CSP_EXIT_USAGE;
     for (int i = 2; i <= argc && strcmp(argv[i], "--") != 0; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return help(cli, command->name);
+            return help_on(cli, command->name, argc, argv);
     return command->run(cli, argc, argv + 1);
 }
 

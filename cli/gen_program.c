@@ -1,0 +1,48 @@
+/* csprof gen, for the program that has no libLLVM: starts the one that has.
+ *
+ * Loading libLLVM takes longer than decoding a small recording, and only gen needs it. So it is
+ * linked with csprof-gen alone, which knows every command and is installed out of sight. */
+#include "cli/cli.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* From the folder that this program is in: in the build tree, and where both are installed. */
+static const char *const places[] = {"csprof-gen", CSPROF_GEN_INSTALLED};
+
+/* The folder with the final slash; null when it cannot be told. */
+static char *own_folder(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    while (length > 0 && length < (ssize_t)sizeof path && path[length - 1] != '/')
+        length--;
+    return length > 0 && length < (ssize_t)sizeof path ? csp_asprintf("%.*s", (int)length, path)
+                                                       : NULL;
+}
+
+static int start(struct csp_cli *cli, int argc, char **argv)
+{
+    (void)argc;
+    char *folder = own_folder();
+    for (size_t i = 0; folder && i < sizeof places / sizeof *places; i++) {
+        char *program = csp_asprintf("%s%s", folder, places[i]);
+        execv(program, argv);
+        free(program);
+    }
+    int error =
+        csp_fail(&cli->diag, CSP_ERR_ENV, "%s%s, which makes profiles: %s; install it again",
+                 folder ? folder : "", CSPROF_GEN_INSTALLED, strerror(errno));
+    free(folder);
+    return (int)csp_error_exit(error);
+}
+
+const struct csp_command csp_command_gen = {
+    .name = "gen",
+    .summary = CSP_GEN_SUMMARY,
+    .start = start,
+};
