@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 out=$1
 work=$out/programs
-. "$here/debian_source.sh"
+programs=$root/bench/programs
 flags=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling
     -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -w "--ld-path=$(command -v ld.lld-22)")
 
@@ -15,64 +15,23 @@ fail() {
     exit 1
 }
 
-# unpack PACKAGE: its source from Debian, in $work/PACKAGE
-unpack() {
-    [ -f "$work/$1/unpacked" ] && return
-    rm -rf "${work:?}/$1"
-    mkdir -p "$work/$1"
-    debian_source "$work/$1" bookworm "$1" || fail "cannot get the source of $1, see $work/$1/apt/log"
-    tar -xf "$(find "$work/$1" -maxdepth 1 -name '*.orig.tar.*')" -C "$work/$1" --strip-components=1
-    touch "$work/$1/unpacked"
-}
-
-sqlite_amalgamation() {
-    unpack sqlite3
-    [ -f "$work/sqlite3/one/shell.c" ] && return
-    mkdir -p "$work/sqlite3/one"
-    (cd "$work/sqlite3/one" && ../configure --disable-tcl && make sqlite3.c shell.c) \
-        >"$work/sqlite3/log" 2>&1 || fail "cannot make sqlite3.c, see $work/sqlite3/log"
-}
-
+# compile COMPILER PROGRAM BUILD: into $work/BUILD/PROGRAM
 compile() {
-    local compiler=$1 program=$2 output=$3
+    local compiler=$1 program=$2 build=$3
     case $program in
-    mill) "$compiler" "${flags[@]}" -o "$output" "$root/demo/mill/unity.c" -lm ;;
-    lua) "$compiler" "${flags[@]}" -std=gnu99 -DLUA_USE_POSIX -o "$output" \
-        $(find "$work/lua5.4/src" -name 'l*.c' ! -name luac.c | sort) -lm ;;
-    sqlite3) "$compiler" "${flags[@]}" -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION \
-        -o "$output" "$work/sqlite3/one/sqlite3.c" "$work/sqlite3/one/shell.c" -lm ;;
+    mill) "$compiler" "${flags[@]}" -o "$build/$program" "$root/demo/mill/unity.c" -lm ;;
+    *) cp "$(CSPROF_PROGRAMS=$work/built CC=$compiler "$programs/$program" "$build")" \
+        "$build/$program" ;;
     esac
 }
 
-# run PROGRAM ARGUMENT...: what is recorded
+# arguments_of PROGRAM: of the run that is recorded
 arguments_of() {
     case $1 in
     mill) arguments=("$root/demo/recorded.mill" 1) ;;
-    lua) arguments=("$work/workload.lua") ;;
-    sqlite3) arguments=(:memory: ".read $work/workload.sql") ;;
+    lua) arguments=("$programs/inputs/recorded.lua") ;;
+    sqlite) arguments=(:memory: ".read $programs/inputs/recorded.sql") ;;
     esac
-}
-
-write_workloads() {
-    cat >"$work/workload.lua" <<'END'
-local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
-local t, words = {}, {}
-for i = 1, 3000 do t[i] = (i * 7919) % 1009 end
-table.sort(t)
-for i = 1, 400 do words[#words + 1] = string.format("%d:%s", t[i], ("x"):rep(i % 7)) end
-local sum = 0
-for digits in table.concat(words, " "):gmatch("%d+") do sum = sum + digits end
-print(fib(18), sum, #t, pcall(error, "e"))
-END
-    cat >"$work/workload.sql" <<'END'
-create table t(a, b, c);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000)
-insert into t select i, i * 7919 % 1009, hex(i) from n;
-create index x on t(b);
-select count(*), sum(a) from t where b between 100 and 500;
-select c, count(*) from t group by b % 10 order by 2, 1;
-select json_group_array(b) from (select b from t limit 50);
-END
 }
 
 same_lines() {
@@ -88,8 +47,8 @@ compare() {
     local program=$1 build
     cd "$work"
     mkdir -p debian patched
-    compile clang-22 "$program" "debian/$program"
-    compile "$out/bin/clang" "$program" "patched/$program"
+    compile clang-22 "$program" debian
+    compile "$out/bin/clang" "$program" patched
     for build in debian patched; do
         # All but the probes: code, jump tables, debug information, symbols.
         llvm-objcopy-22 -R .pseudo_probe -R .note.gnu.build-id "$build/$program" \
@@ -175,10 +134,7 @@ mkdir -p "$work"
 (cd "$root" && cmake --preset release &&
     cmake --build --preset release --parallel "$(nproc)") >"$work/csprof.log" 2>&1 ||
     fail "csprof does not build, see $work/csprof.log"
-write_workloads
-unpack lua5.4
-sqlite_amalgamation
-for program in mill lua sqlite3; do
+for program in mill lua sqlite; do
     compare "$program"
     profile "$program"
     mismatch "$program"
