@@ -259,6 +259,7 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
     csp_json_number(json, "callchains_repaired_by_history", stitch->repaired_by_history);
     csp_json_number(json, "callchains_repaired_by_lr", stitch->repaired_by_lr);
     csp_json_signed(json, "sample_lag_ns", stitch->clock.lag_median);
+    csp_json_signed(json, "sample_lag_limit_ns", stitch->clock.lag_limit);
 }
 
 static void print_json(const struct decode *decode, double seconds)

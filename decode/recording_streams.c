@@ -97,6 +97,45 @@ static void explain(const struct csp_recording *recording, const struct csp_stre
              stream->name, why, bytes);
 }
 
+/* Whether a piece begins with A-Sync, as does the first after the trace unit was enabled. */
+static bool begins_with_sync(const struct csp_aux_piece *piece)
+{
+    enum { ZEROES = 11 };
+    uint64_t i = 0;
+    while (i < piece->size && i < ZEROES && !piece->data[i])
+        i++;
+    return i == ZEROES && i < piece->size && piece->data[i] == 0x80;
+}
+
+/* A TRBE that is full is emptied while the trace unit runs: what comes next begins where the last
+ * piece ended, be it within a packet. A formatted buffer begins with a whole frame, and there perf
+ * and we alike reset the decoder. */
+static bool continues(const struct csp_recording *recording, struct csp_stream *stream,
+                      const struct csp_aux_fragment *fragment)
+{
+    if (stream->formatted || !stream->chunks.len || !fragment->piece_count)
+        return false;
+    const struct csp_aux_piece *pieces = recording->aux.pieces.data;
+    struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
+    const struct csp_aux_fragment *last = &recording->aux.fragments.data[chunk->fragment];
+    const struct csp_aux_piece *end = &pieces[last->piece_first + last->piece_count - 1];
+    const struct csp_aux_piece *piece = &pieces[fragment->piece_first];
+    if (begins_with_sync(piece))
+        return false;
+    /* What lay between was not announced, and may have been the rest of a window. */
+    chunk->lost |= piece->aux_offset != end->aux_offset + end->size;
+    return !chunk->lost && !chunk->holes;
+}
+
+/* How a fragment lost trace. A TRBE that has no room stops, so that the newest is missing; an ETR
+ * or ETF that was given less room than it has trace keeps the newest (tmc_update_etr_buffer), and
+ * what is missing at its beginning does no harm. PARTIAL and COLLISION do not tell where. */
+static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct csp_aux_piece *last)
+{
+    return (fragment->raw && fragment->flags & CSP_AUX_TRUNCATED) ||
+           last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
+}
+
 /* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
 static void add_chunks(struct csp_recording *recording, struct csp_stream *stream,
                        uint32_t fragment_number)
@@ -106,7 +145,6 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
     const struct csp_aux_piece *pieces = aux->pieces.data + fragment->piece_first;
     struct csp_piece *kept =
         csp_arena_alloc(&recording->trace.arena, fragment->piece_count * sizeof *kept);
-    uint64_t lossy = CSP_AUX_TRUNCATED | CSP_AUX_PARTIAL | CSP_AUX_COLLISION;
     for (uint32_t i = 0; i < fragment->piece_count; i++) {
         kept[i] = (struct csp_piece){pieces[i].data, pieces[i].size};
         if (i && pieces[i].aux_offset == pieces[i - 1].aux_offset + pieces[i - 1].size) {
@@ -122,7 +160,9 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             .fragment = fragment_number,
             .pid = fragment->pid,
             .tid = fragment->tid,
-            .lost = fragment->flags & lossy || fragment->found < fragment->aux_size,
+            .lost = lost_at_end(fragment, &pieces[fragment->piece_count - 1]),
+            .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
+            .continues = !i && continues(recording, stream, fragment),
         };
         csp_vec_push(&stream->chunks, chunk);
     }

@@ -56,6 +56,7 @@ struct csp_sample {
     uint64_t lr; /* x30 at the sample when lr_valid */
     uint8_t lr_valid;
     enum csp_verdict verdict;
+    uint8_t unstitched; /* why it has no history: enum csp_unstitched (decode/stitch.h) */
     /* The exact partial ranges at both ends of a trace window, 0 when unknown: execution began at
      * `start` (so [start, oldest from] ran) and stopped before `end` ([newest to, end) ran). */
     uint64_t start;

@@ -118,7 +118,7 @@ static void find_bounds(struct state *state)
         bool drained = state->use_records && window->drained;
         if (!drained && window->record_time)
             late = min_u64(late, window->record_time + tolerance);
-        if (state->lag.known && bounds->end)
+        if (state->lag.known && bounds->end && !window->cut)
             late = min_u64(late, bounds->end + (uint64_t)max_i64(state->lag.high, 0));
         bounds->late = late;
         if (bounds->first)
@@ -174,8 +174,8 @@ static uint32_t score(const void *user, uint32_t window, uint32_t pause)
     const struct state *state = user;
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    if (pc_contradicts(w, p) || !context_agrees(w, p) || !within(&state->bounds[window], p->time) ||
-        !lag_fits(state, window, pause))
+    if (w->cut || pc_contradicts(w, p) || !context_agrees(w, p) ||
+        !within(&state->bounds[window], p->time) || !lag_fits(state, window, pause))
         return 0;
     uint32_t evidence = pc_agrees(w, p) ? SCORE_PC : SCORE_NO_PC;
     if (start_agrees(state, window, pause))
@@ -229,7 +229,7 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
     size_t agree = 0, contradict = 0;
     uint32_t next = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
-        if (!state->bounds[i].end)
+        if (!state->bounds[i].end || stream->windows[i].cut)
             continue;
         uint32_t j = first_pause_after(state, i, next);
         if (j == CSP_STITCH_NONE)
@@ -247,13 +247,14 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
         int64_t median = lags[agree / 2];
         /* The upper side is measured by the lower one: where samples were lost, a window's first
          * pause is a later one, and such pairs must not widen what is believed. */
-        int64_t spread = median - lags[agree / 20] + (int64_t)state->tolerance;
-        state->lag = (struct lag){true, lags[0] - spread, median + 8 * spread};
+        int64_t precision = (int64_t)state->tolerance, spread = median - lags[agree / 20];
+        state->lag = (struct lag){true, lags[0] - precision, median + 4 * spread + precision};
         find_bounds(state);
         clock->pairs = agree;
         clock->lag_min = lags[0];
         clock->lag_median = median;
         clock->lag_max = lags[agree - 1];
+        clock->lag_limit = state->lag.high;
     }
     free(lags);
     return believed;
@@ -345,7 +346,7 @@ static size_t find_anchors(const struct state *state, struct csp_clock_anchor *a
     size_t count = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        if (window->drained && window->last_time && window->record_time)
+        if (window->drained && !window->cut && window->last_time && window->record_time)
             anchors[count++] = (struct csp_clock_anchor){window->last_time, window->record_time};
     }
     if (count > stream->window_len / 2)
@@ -425,6 +426,31 @@ static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_c
     return CSP_STITCH_TIME_NONE;
 }
 
+/* Windows that were cut short take no part in the alignment, where they would compete with whole
+ * ones. What they explain is a pause between the neighbours' that found no window. */
+static void name_cut_windows(const struct state *state, struct csp_stitch_pair *pairs)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t after = 0; /* the windows up to here have their pauses */
+    for (uint32_t j = 0; j < stream->pause_len; j++) {
+        const struct csp_stitch_pause *pause = &stream->pauses[j];
+        if (pairs[j].window != CSP_STITCH_NONE) {
+            after = pairs[j].window + 1;
+            continue;
+        }
+        uint32_t i = after;
+        while (i < stream->window_len && state->bounds[i].early <= pause->time &&
+               !(stream->windows[i].cut && within(&state->bounds[i], pause->time) &&
+                 context_agrees(&stream->windows[i], pause)))
+            i++;
+        if (i == stream->window_len || state->bounds[i].early > pause->time)
+            continue;
+        pairs[j].verdict = CSP_VERDICT_NONE;
+        pairs[j].reason = CSP_UNSTITCHED_CUT;
+        after = i + 1;
+    }
+}
+
 void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
                 struct csp_stitch_clock *clock)
 {
@@ -440,6 +466,7 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     find_openers(&state);
     clock->time = settle_time(&state, clock);
     stitch_groups(&state, pairs);
+    name_cut_windows(&state, pairs);
     free(state.bounds);
     free(state.opened_by);
 }
@@ -452,6 +479,7 @@ const char *csp_unstitched_name(enum csp_unstitched reason)
         [CSP_UNSTITCHED_PC] = "window ended elsewhere",
         [CSP_UNSTITCHED_CONTEXT] = "window of another thread",
         [CSP_UNSTITCHED_AMBIGUOUS] = "several windows fit",
+        [CSP_UNSTITCHED_CUT] = "window cut short",
     };
     return names[reason];
 }

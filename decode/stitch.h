@@ -31,6 +31,7 @@ struct csp_stitch_window {
     uint64_t record_time; /* of the AUX record that carried its end; 0 when it did not end there */
     uint64_t not_before;  /* of the AUX record before that one: its pause is not older */
     bool drained; /* the record holds this window alone: its pause seems to have drained the sink */
+    bool cut;     /* its end was lost: last_time is not that of its end, and it has no end_pc */
 };
 
 struct csp_stitch_pause {
@@ -63,6 +64,7 @@ enum csp_unstitched {
     CSP_UNSTITCHED_PC,        /* the only window that fits in time ended elsewhere */
     CSP_UNSTITCHED_CONTEXT,   /* … belongs to another thread or process */
     CSP_UNSTITCHED_AMBIGUOUS, /* several windows fit */
+    CSP_UNSTITCHED_CUT,       /* its window was cut short: what is left is not what ran last */
     CSP_UNSTITCHED_COUNT
 };
 
@@ -89,6 +91,7 @@ struct csp_stitch_clock {
     enum csp_stitch_time time;            /* what served as time */
     uint64_t pairs;                       /* from which the lag was learnt */
     int64_t lag_min, lag_median, lag_max; /* sample time minus window end, ns */
+    int64_t lag_limit;                    /* beyond it, a sample is not the window's */
 };
 
 /* Fills `pairs`, one per pause. No window is given to two pauses. Cannot fail. */

@@ -20,7 +20,8 @@ struct pending {
     struct csp_windows windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
     size_t next_pause;
-    uint64_t chunk_time; /* of the last chunk with windows */
+    uint64_t chunk_time;   /* of the last chunk with windows */
+    uint64_t chunk_before; /* … and of the one before that */
 };
 
 struct csp_stitcher {
@@ -56,11 +57,12 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
     const struct csp_run *first = &list->runs.data[window->run_first];
     const struct csp_run *last = first + window->run_len - 1;
     return (struct csp_stitch_window){
-        .start_pc = first->start,
-        .end_pc = last->how == CSP_RUN_EXCEPTION ? last->return_address : 0,
+        .start_pc = window->enabled ? first->start : 0,
+        .end_pc = last->how == CSP_RUN_EXCEPTION && !window->cut ? last->return_address : 0,
         .context = last->context_id,
         .first_time = sample_time(stitcher, first->first_ts),
         .last_time = sample_time(stitcher, last->last_ts),
+        .cut = window->cut,
     };
 }
 
@@ -135,6 +137,7 @@ static int deliver(struct csp_stitcher *stitcher, const struct csp_pause_stream 
         .count = 1,
         .ip = record.ip,
         .verdict = (enum csp_verdict)pair->verdict,
+        .unstitched = pair->reason,
     };
     const struct csp_attr *attr = csp_perfdata_attr(stitcher->options.reader, ref->attr);
     sample.lr_valid = csp_sample_user_register(attr, &record, PERF_REG_ARM64_LR, &sample.lr);
@@ -281,13 +284,15 @@ int csp_stitcher_windows(void *user, uint32_t source, const struct csp_chunk *ch
         }
         struct csp_stitch_window key = make_key(stitcher, windows, window);
         key.record_time = chunk->time;
-        key.not_before = pending->chunk_time;
-        key.drained = windows->windows.len == 1;
+        /* A window that began in an earlier chunk may have ended there, too. */
+        key.not_before = window->carried ? pending->chunk_before : pending->chunk_time;
+        key.drained = windows->windows.len == 1 && !chunk->continues && !window->carried;
         csp_vec_push(&pending->keys, key);
         append(&pending->windows, windows, window);
     }
     size_t added = pending->keys.len - before;
     if (added) {
+        pending->chunk_before = pending->chunk_time;
         pending->chunk_time = chunk->time;
     }
     if (pending->keys.len < BATCH_WINDOWS && pending->windows.branches.len < BATCH_BRANCHES)

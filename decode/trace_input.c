@@ -71,35 +71,52 @@ static void enter_chunk(struct decoding *decoding, const struct csp_chunk *chunk
     for (uint32_t i = 0; i < decoding->stream->source_count; i++) {
         struct csp_window_builder *builder = &decoding->builders[i];
         builder->untraced_context = chunk->tid == CSP_NOBODY ? 0 : chunk->tid;
-        builder->context_id = builder->untraced_context;
+        if (!chunk->continues || builder->context_field == CSP_CONTEXT_NONE)
+            builder->context_id = builder->untraced_context;
     }
     if (decoding->code->enter)
         decoding->code->enter(decoding->code, chunk);
 }
 
-static int hand_over_windows(struct decoding *decoding, const struct csp_chunk *chunk)
+static void distrust(struct csp_windows *windows)
+{
+    for (size_t i = 0; i < windows->windows.len; i++)
+        windows->windows.data[i].cut = true;
+}
+
+static int hand_over_windows(struct decoding *decoding, const struct csp_chunk *chunk, bool goes_on)
 {
     int error = 0;
     for (uint32_t i = 0; i < decoding->stream->source_count; i++) {
         struct csp_window_builder *builder = &decoding->builders[i];
-        csp_window_builder_end(builder, chunk->lost ? CSP_RUN_TRUNCATED : CSP_RUN_TRACE_OFF);
-        if (decoding->consumer->windows && builder->out->windows.len && error >= 0)
+        if (!goes_on)
+            csp_window_builder_end(builder, chunk->lost ? CSP_RUN_TRUNCATED : CSP_RUN_TRACE_OFF);
+        struct csp_windows complete = csp_window_builder_complete(builder);
+        if (chunk->holes)
+            distrust(&complete);
+        if (decoding->consumer->windows && complete.windows.len && error >= 0)
             error = decoding->consumer->windows(decoding->consumer->user, builder->source, chunk,
-                                                builder->out);
+                                                &complete);
         csp_window_builder_clear(builder);
     }
     return error < 0 ? error : 0;
 }
 
-static int decode_chunk(struct decoding *decoding, const struct csp_chunk *chunk)
+static int decode_chunk(struct decoding *decoding, const struct csp_chunk *chunk, bool goes_on)
 {
     int error = 0;
     enter_chunk(decoding, chunk);
     for (size_t i = 0; i < chunk->piece_count && error >= 0; i++)
         error = csp_engine_feed(decoding->engine, chunk->pieces[i].data, chunk->pieces[i].size);
-    if (error >= 0)
+    if (error >= 0 && !goes_on)
         error = csp_engine_flush(decoding->engine);
-    return error < 0 ? error : hand_over_windows(decoding, chunk);
+    return error < 0 ? error : hand_over_windows(decoding, chunk, goes_on);
+}
+
+/* Whether the chunk after number `i` is one with it. */
+static bool goes_on(const struct csp_stream *stream, size_t i)
+{
+    return i + 1 < stream->chunks.len && stream->chunks.data[i + 1].continues;
 }
 
 static void add_stats(struct csp_trace_stats *total, const struct decoding *decoding,
@@ -163,7 +180,8 @@ int csp_trace_decode(const struct csp_trace_input *input, uint32_t stream,
     if (!error && started)
         started(consumer->user, decoding.engine);
     for (size_t i = 0; i < decoding.stream->chunks.len && error >= 0; i++)
-        error = decode_chunk(&decoding, &decoding.stream->chunks.data[i]);
+        error =
+            decode_chunk(&decoding, &decoding.stream->chunks.data[i], goes_on(decoding.stream, i));
     if (decoding.engine)
         add_stats(stats, &decoding, diag);
     end_decoding(&decoding);

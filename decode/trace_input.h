@@ -1,7 +1,8 @@
 /* Trace to be decoded, whatever it comes from: a perf.data recording or a CoreSight snapshot.
  *
  * stream: bytes that one engine decodes: a buffer with the trace of one or (in CoreSight frames)
- * several sources. chunk: a piece of a stream, behind which the decoder forgets everything.
+ * several sources. chunk: a piece of a stream, behind which the decoder forgets everything unless
+ * the next one continues it.
  * source: a trace unit in a stream.
  */
 #ifndef CSP_DECODE_TRACE_INPUT_H
@@ -27,7 +28,9 @@ struct csp_chunk {
     uint64_t time;     /* of the record that announced it; 0: not known */
     uint32_t fragment; /* number of that AUX record in csp_auxtrace.fragments; 0 in snapshots */
     uint32_t pid, tid; /* whose trace, if of a single thread */
-    bool lost;         /* the recorder lost trace at its end or within */
+    bool lost;         /* the recorder lost trace at its end */
+    bool holes;        /* … and somewhere within: none of its windows is known to be whole */
+    bool continues;    /* follows the chunk before without a gap, maybe in the middle of a packet */
 };
 
 struct csp_piece {

@@ -46,6 +46,10 @@ struct csp_window {
     uint32_t source; /* number of the trace source */
     uint32_t run_first, run_len;
     bool enabled; /* began with an enabling; else decoding began in the middle */
+    /* Its end was lost, or something within: what was decoded is not known to be the last that ran
+     * before its pause. */
+    bool cut;
+    bool carried; /* began in an earlier chunk than the one it is handed over with */
     uint64_t
         trace_offset; /* of its TRACE_ON in the bytes of the source's stream; 0 if not enabled */
 };

@@ -207,6 +207,8 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
 
 void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how)
 {
+    if (builder->in_window && how != CSP_RUN_TRACE_OFF)
+        builder->out->windows.data[builder->out->windows.len - 1].cut = true;
     end_run(builder, how);
     builder->in_window = false;
     builder->enabling = false;
@@ -214,10 +216,35 @@ void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end
     builder->unstamped = builder->out->runs.len;
 }
 
+struct csp_windows csp_window_builder_complete(const struct csp_window_builder *builder)
+{
+    struct csp_windows complete = *builder->out;
+    if (!builder->in_window)
+        return complete;
+    complete.windows.len--;
+    complete.runs.len = complete.windows.data[complete.windows.len].run_first;
+    if (complete.runs.len < builder->out->runs.len)
+        complete.branches.len = complete.runs.data[complete.runs.len].branch_first;
+    return complete;
+}
+
 void csp_window_builder_clear(struct csp_window_builder *builder)
 {
-    builder->out->windows.len = 0;
-    builder->out->runs.len = 0;
-    builder->out->branches.len = 0;
-    builder->unstamped = 0;
+    struct csp_windows *out = builder->out;
+    struct csp_windows gone = csp_window_builder_complete(builder);
+    out->windows.len -= gone.windows.len;
+    out->runs.len -= gone.runs.len;
+    out->branches.len -= gone.branches.len;
+    builder->unstamped = builder->in_window ? builder->unstamped - gone.runs.len : 0;
+    if (!out->windows.len)
+        return;
+    out->windows.data[0] = out->windows.data[gone.windows.len];
+    out->windows.data[0].run_first = 0;
+    out->windows.data[0].carried = true;
+    for (size_t i = 0; i < out->runs.len; i++) {
+        out->runs.data[i] = out->runs.data[gone.runs.len + i];
+        out->runs.data[i].branch_first -= (uint32_t)gone.branches.len;
+    }
+    for (size_t i = 0; i < out->branches.len; i++)
+        out->branches.data[i] = out->branches.data[gone.branches.len + i];
 }

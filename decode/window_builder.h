@@ -39,7 +39,10 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count);
 /* The stream ends here; nothing that follows belongs to the same window. */
 void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how);
-/* After the windows were taken away: `out` is emptied, and building goes on. Only after an end. */
+/* The windows that nothing can be added to any more: all after an end, else all but the last. They
+ * refer to `out` until the next call of another function. */
+struct csp_windows csp_window_builder_complete(const struct csp_window_builder *builder);
+/* After those were taken away: `out` keeps the others, and building goes on. */
 void csp_window_builder_clear(struct csp_window_builder *builder);
 
 #endif

@@ -104,6 +104,24 @@ static void a_window_that_ended_elsewhere_is_not_used(void **state)
     check(&c);
 }
 
+static void a_window_that_was_cut_short_explains_its_sample_and_gives_no_history(void **state)
+{
+    (void)state;
+    /* What is left of the second window happens to end where the sample was taken. */
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110),
+                    {.start_pc = 0x20, .first_time = 200, .last_time = 205, .cut = true},
+                    W(0x30, 0xa0, 300, 310)},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(212, 0xa0), P(312, 0xa0)},
+        .pause_len = 3,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CUT},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
+    };
+    check(&c);
+}
+
 static void a_window_of_another_thread_is_not_used(void **state)
 {
     (void)state;
@@ -274,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_lost_sample_leaves_its_window_alone),
         cmocka_unit_test(a_lost_window_leaves_its_sample_alone),
         cmocka_unit_test(a_window_that_ended_elsewhere_is_not_used),
+        cmocka_unit_test(a_window_that_was_cut_short_explains_its_sample_and_gives_no_history),
         cmocka_unit_test(a_window_of_another_thread_is_not_used),
         cmocka_unit_test(without_a_pc_time_alone_is_said_to_be_so),
         cmocka_unit_test(a_pause_while_tracing_is_off_has_no_window),

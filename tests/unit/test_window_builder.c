@@ -269,6 +269,53 @@ static void untraced_contexts_are_the_recorded_thread(void **state)
     csp_vec_free(&windows.branches);
 }
 
+static void what_lost_its_end_is_cut(void **state)
+{
+    (void)state;
+    struct built built;
+    BUILD(built, SYNC, ON(0), FALL(0x10, 0x20), EXCEPTION(14, 0x20), SYNC, ON(80), FALL(0x30, 0x40),
+          GAP(OVERFLOW), SYNC, ON(160), FALL(0x50, 0x60));
+    assert_int_equal(built.windows.windows.len, 3);
+    assert_false(built.windows.windows.data[0].cut);
+    assert_true(built.windows.windows.data[1].cut);
+    assert_false(built.windows.windows.data[2].cut);
+    release(&built);
+}
+
+/* One window in front, one that goes on in the next chunk. */
+static void a_window_is_kept_until_it_is_complete(void **state)
+{
+    (void)state;
+    static const struct csp_element first[] = {
+        SYNC, ON(0),  JUMP(0x10, 0x20, CALL),  FALL(0x80, 0x90), EXCEPTION(14, 0x90),
+        SYNC, ON(64), JUMP(0x30, 0x40, DIRECT)};
+    static const struct csp_element second[] = {FALL(0x60, 0x70), EXCEPTION(14, 0x70), TIME(7)};
+    struct csp_windows windows = {0};
+    struct csp_window_builder builder = {.out = &windows, .context_field = CSP_CONTEXT_ID};
+    csp_window_builder_add(&builder, first, sizeof first / sizeof *first);
+    struct csp_windows complete = csp_window_builder_complete(&builder);
+    assert_int_equal(complete.windows.len, 1);
+    assert_int_equal(complete.runs.len, 1);
+    assert_int_equal(complete.branches.len, 1);
+    assert_int_equal(complete.branches.data[0].to, 0x80);
+    csp_window_builder_clear(&builder);
+
+    csp_window_builder_add(&builder, second, sizeof second / sizeof *second);
+    csp_window_builder_end(&builder, CSP_RUN_TRACE_OFF);
+    complete = csp_window_builder_complete(&builder);
+    assert_int_equal(complete.windows.len, 1);
+    assert_true(complete.windows.data[0].carried);
+    const struct csp_run *run = &complete.runs.data[complete.windows.data[0].run_first];
+    assert_int_equal(run->start, 0x30);
+    assert_int_equal(run->end, 0x70);
+    assert_int_equal(run->last_ts, 7);
+    assert_int_equal(complete.branches.data[run->branch_first].from, 0x3c);
+    assert_int_equal(complete.branches.data[run->branch_first].to, 0x60);
+    csp_window_builder_clear(&builder);
+    assert_int_equal(windows.runs.len, 0);
+    csp_windows_free(&windows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +333,8 @@ int main(void)
         cmocka_unit_test(a_timestamp_is_of_what_came_before_it),
         cmocka_unit_test(ranges_that_do_not_follow_each_other_are_not_joined),
         cmocka_unit_test(untraced_contexts_are_the_recorded_thread),
+        cmocka_unit_test(what_lost_its_end_is_cut),
+        cmocka_unit_test(a_window_is_kept_until_it_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
