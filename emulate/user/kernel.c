@@ -21,9 +21,9 @@ static struct csp_journal_record record_of(const struct csp_vcpu *vcpu, enum csp
         .type = type, .tid = vcpu->tid, .cpu = vcpu->cpu, .time = time};
 }
 
-static void spend(unsigned nanoseconds)
+static void spend(struct csp_vcpu *vcpu, unsigned nanoseconds)
 {
-    csp_machine.clock += nanoseconds;
+    vcpu->waited += nanoseconds;
 }
 
 void csp_kernel_drain(struct csp_vcpu *vcpu)
@@ -56,12 +56,14 @@ static void flush_trace(struct csp_vcpu *vcpu)
 
 void csp_kernel_resume(struct csp_vcpu *vcpu, uint64_t pc, bool opens)
 {
+    if (opens)
+        csp_vcpu_catch_up(vcpu);
     struct csp_journal_record record = record_of(vcpu, CSP_JOURNAL_RESUME, csp_vcpu_now(vcpu));
     record.a = pc;
     record.b = csp_guest_register(CSP_GUEST_LR);
     record.c = csp_guest_register(CSP_GUEST_SP);
     csp_machine_record(&record, NULL, 0);
-    spend(RESUME_COST);
+    spend(vcpu, RESUME_COST);
     if (!opens)
         return;
     vcpu->totals.windows++;
@@ -75,7 +77,7 @@ static uint64_t close_window(struct csp_vcpu *vcpu)
 {
     uint64_t closed = csp_vcpu_now(vcpu);
     csp_unit_disable(&vcpu->unit);
-    spend(DRAIN_COST);
+    spend(vcpu, DRAIN_COST);
     flush_trace(vcpu);
     vcpu->window_open = false;
     return closed;
@@ -86,7 +88,7 @@ void csp_kernel_pause(struct csp_vcpu *vcpu, uint64_t pc)
     uint64_t chain[CSP_CALLCHAIN_MOST + 1];
     bool was_open = vcpu->window_open;
     uint64_t closed = was_open ? close_window(vcpu) : 0;
-    spend(SAMPLE_COST);
+    spend(vcpu, SAMPLE_COST);
     struct csp_journal_record record = record_of(vcpu, CSP_JOURNAL_PAUSE, csp_vcpu_now(vcpu));
     record.a = pc;
     record.b = csp_guest_register(CSP_GUEST_LR);

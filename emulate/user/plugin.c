@@ -101,6 +101,7 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned index, int64_t n
     struct csp_vcpu *vcpu = csp_vcpu_current();
     if (!vcpu)
         return;
+    csp_vcpu_system_call_return(vcpu);
     bool failed = result < 0 && result > -ERRORS;
     if (number == SYSTEM_CALL_MMAP && !failed && (arguments[2] & PROT_EXEC))
         csp_maps_at((uint64_t)result, arguments[1], record_map, vcpu);

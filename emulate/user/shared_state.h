@@ -17,7 +17,7 @@ struct csp_vcpu;
 struct csp_machine {
     struct csp_emulate_settings settings;
     atomic_bool recording;       /* false in a forked child, and after the end */
-    atomic_ullong clock;         /* cycles of all threads, published at every event: 1 ns each */
+    atomic_ullong farthest;      /* the latest that any thread's clock is known to show */
     atomic_bool handles_signals; /* the program has installed a handler */
 
     pthread_mutex_t lock; /* for what follows */

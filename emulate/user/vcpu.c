@@ -35,6 +35,7 @@ static struct csp_vcpu *start(void)
         .skid = settings->skid,
         .random = settings->seed + vcpu->cpu,
     };
+    csp_vcpu_catch_up(vcpu);
     csp_pmu_start(&vcpu->pmu);
     vcpu->deadline = vcpu->traced ? vcpu->pmu.deadline : UINT64_MAX;
     vcpu->attentive = settings->truth >= 0;
@@ -56,11 +57,19 @@ struct csp_vcpu *csp_vcpu_current(void)
     return current;
 }
 
-uint64_t csp_vcpu_now(struct csp_vcpu *vcpu)
+uint64_t csp_vcpu_now(const struct csp_vcpu *vcpu)
 {
-    uint64_t more = vcpu->cycles - vcpu->published;
-    vcpu->published = vcpu->cycles;
-    return CSP_CLOCK_START + atomic_fetch_add(&csp_machine.clock, more) + more;
+    unsigned long long now = vcpu->cycles + vcpu->waited, farthest = csp_machine.farthest;
+    while (now > farthest && !atomic_compare_exchange_weak(&csp_machine.farthest, &farthest, now))
+        ;
+    return CSP_CLOCK_START + now;
+}
+
+void csp_vcpu_catch_up(struct csp_vcpu *vcpu)
+{
+    uint64_t now = vcpu->cycles + vcpu->waited, farthest = csp_machine.farthest;
+    if (farthest > now)
+        vcpu->waited += farthest - now;
 }
 
 static uint64_t counter(struct csp_vcpu *vcpu)
@@ -230,6 +239,7 @@ static void returned_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *
     retire(vcpu, block->instructions);
     vcpu->totals.system_calls_in_windows += vcpu->window_open;
     exception(vcpu, CSP_EXCEPTION_CALL, block->end);
+    csp_vcpu_catch_up(vcpu);
     if (vcpu->in_sigreturn)
         csp_truth_sigreturn(&vcpu->truth);
     vcpu->in_sigreturn = false;
@@ -304,7 +314,14 @@ void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block)
 
 void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number)
 {
+    csp_vcpu_now(vcpu);
     vcpu->in_sigreturn = number == SYSTEM_CALL_SIGRETURN;
+}
+
+void csp_vcpu_system_call_return(struct csp_vcpu *vcpu)
+{
+    if (!vcpu->window_open)
+        csp_vcpu_catch_up(vcpu);
 }
 
 void csp_vcpu_end(struct csp_vcpu *vcpu, bool known)

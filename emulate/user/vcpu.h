@@ -5,10 +5,11 @@
  * where that one begins tells how: after a branch, at the instruction that QEMU runs again, or in a
  * signal handler, of which the frame on the stack tells what was interrupted.
  *
- * Time: each instruction takes a cycle, a cycle takes a nanosecond, and the clock is the sum over
- * all threads, as if they took turns on one processor. A thread publishes its cycles at each event,
- * so events are totally ordered, consistently with the synchronisation between threads; with a
- * single thread all times are the same in every run.
+ * Time: each instruction takes a cycle, a cycle takes a nanosecond, and each thread has a clock of
+ * its own, as if all ran at the same time. A thread tells how far it is at each event and system
+ * call, and catches up with the farthest when it comes back from the kernel and before a window
+ * opens: so times agree with what threads wait for, and nothing but the handler's cost lies between
+ * the end of a window and its sample. With a single thread all times are the same in every run.
  */
 #ifndef CSP_EMULATE_USER_VCPU_H
 #define CSP_EMULATE_USER_VCPU_H
@@ -29,7 +30,7 @@ struct csp_vcpu {
     bool ended;
     bool traced; /* has a processor with a trace unit */
     uint32_t tid, cpu;
-    uint64_t published;       /* how many of `cycles` are in the machine's clock */
+    uint64_t waited;          /* nanoseconds in the kernel; with `cycles` they make the clock */
     uint64_t register_target; /* of the indirect branch in `previous`, when `register_known` */
     bool register_known;
     bool in_sigreturn;
@@ -49,10 +50,14 @@ struct csp_vcpu *csp_vcpu_current(void);
 void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block);
 /* The thread is about to call the kernel. */
 void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number);
+/* … and is back from it; within a window the next step tells, after the trace did. */
+void csp_vcpu_system_call_return(struct csp_vcpu *vcpu);
 /* The thread ends, or the whole process does; `known` when its last block has run to its end. */
 void csp_vcpu_end(struct csp_vcpu *vcpu, bool known);
 void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals *totals);
-/* The virtual time, in nanoseconds. */
-uint64_t csp_vcpu_now(struct csp_vcpu *vcpu);
+/* The virtual time, in nanoseconds; tells the other threads. */
+uint64_t csp_vcpu_now(const struct csp_vcpu *vcpu);
+/* The thread has waited, or may have: for the others, or in the kernel. */
+void csp_vcpu_catch_up(struct csp_vcpu *vcpu);
 
 #endif

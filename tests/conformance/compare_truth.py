@@ -161,14 +161,14 @@ def joined(window):
 
 
 def compare_samples(truth, path):
-    by_time = {window.sampled: window for window in truth.windows if window.sampled}
+    by_time = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
     verdicts, right_calls, compared, stitched = {}, 0, 0, ("exact", "time", "order")
     with open(path) as file:
         for line in file:
             head, _, tail = line.partition("|")
-            time, _, _, verdict, *frames = head.split()
+            time, thread, _, verdict, *frames = head.split()
             verdicts[verdict] = verdicts.get(verdict, 0) + 1
-            window = by_time.pop(int(time), None)
+            window = by_time.pop((int(thread.split("/")[1]), int(time)), None)
             if not window and verdict in stitched:
                 sys.exit(f"the sample at {time} closed no window, but is {verdict}")
             if verdict not in stitched:
