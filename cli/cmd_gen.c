@@ -34,6 +34,43 @@ static void print_density(const struct gen *gen, double density)
                gen->options.profile.density_cutoff / 10000.0);
 }
 
+static double bogus_percent(const struct csp_sample_check_stats *checks)
+{
+    return checks->checked ? 100.0 * (double)checks->rejected / (double)checks->checked : 0;
+}
+
+static void print_checks(const struct gen *gen, const struct csp_sample_check_stats *checks)
+{
+    struct csp_buf rejected = {0}, kept = {0};
+    for (int i = 0; i < CSP_RULE_COUNT; i++) {
+        bool chosen = gen->options.rules & 1U << i;
+        if (checks->broken[i])
+            csp_buf_printf(chosen ? &rejected : &kept, " %s %llu", csp_sample_rule_names[i],
+                           (unsigned long long)checks->broken[i]);
+    }
+    csp_buf_add_char(&rejected, '\0');
+    csp_buf_add_char(&kept, '\0');
+    if (checks->rejected)
+        csp_note(&gen->cli->diag, "%.2f%% of the samples contradict themselves, rejected:%s",
+                 bogus_percent(checks), rejected.data);
+    if (kept.len > 1)
+        csp_debug(&gen->cli->diag, "kept, though not chosen by --validate:%s", kept.data);
+    csp_buf_free(&rejected);
+    csp_buf_free(&kept);
+}
+
+/* The profile is written all the same: whoever asked decides what it is good for. */
+static int check_quality(const struct gen *gen, const struct csp_sample_check_stats *checks)
+{
+    double percent = bogus_percent(checks);
+    if (!gen->has_max_bogus || percent <= gen->max_bogus)
+        return 0;
+    return csp_fail(&gen->cli->diag, CSP_ERR_QUALITY,
+                    "%.2f%% of the samples contradict themselves, and no more than %g%% may "
+                    "(--max-bogus)",
+                    percent, gen->max_bogus);
+}
+
 static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
 {
     const struct csp_profgen_stats *stats = &profgen->stats;
@@ -55,6 +92,7 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
              gen->output_path, (unsigned long long)stats->profile.functions,
              (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
              (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+    print_checks(gen, &stats->checks);
 }
 
 static int open_recordings(struct gen *gen)
@@ -135,6 +173,8 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         if (!error)
             error = write_output(&gen, &profile);
         if (!error)
+            error = check_quality(&gen, &profgen.stats.checks);
+        if (!error || error == -CSP_ERR_QUALITY)
             print_summary(&gen, &profgen);
         code = (int)csp_error_exit(error);
         csp_profgen_close(&profgen);
@@ -247,8 +287,22 @@ const struct csp_command csp_command_gen = {
         "  --profile-summary-cold-count N    counts below N are cold\n"
         "  --mark-all-context-preinlined     tell the compiler to inline as the contexts say\n"
         "\n"
+        "samples:\n"
+        "  --validate RULE,...  reject samples that break one of these rules (default: leaf):\n"
+        "                         leaf: the sample and its newest branch are in different "
+        "functions\n"
+        "                         stack: the call stack has another call than the branches show\n"
+        "                         fall-through: between two branches it ran over a taken branch\n"
+        "                         branch: a branch that the binary does not have there\n"
+        "                         return: a return to what no call precedes\n"
+        "                         external: a run that begins or ends outside of the binary\n"
+        "                         prologue: taken in a prologue or epilogue\n"
+        "                       all, none; -v and --json count the samples for every rule\n"
+        "  --max-bogus PERCENT  exit with 5 when more samples than that are rejected so\n"
+        "\n"
         "  --compat llvm-profgen-22          make the choices of that tool where ours are better\n"
         "\n"
-        "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment; 75 try again.\n",
+        "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment;\n"
+        "5 done, but too many samples contradict themselves (--max-bogus); 75 try again.\n",
     .run = run,
 };

@@ -6,17 +6,22 @@
 #include <string.h>
 
 /* How the value of an option is read, and where it goes. */
-enum option_kind { SWITCH, SIGNED, COUNT32, COUNT64, DECIMAL, TEXT, FILES, WORD };
+enum option_kind { SWITCH, SIGNED, COUNT32, COUNT64, DECIMAL, TEXT, FILES, WORD, RULES };
 
 struct option {
     const char *name;
     enum option_kind kind;
-    size_t offset;     /* in struct gen */
-    size_t also;       /* the bool that tells it was given, where that matters; else 0 */
-    const char *words; /* WORD: those accepted, separated by blanks; stored as an int */
+    size_t offset; /* in struct gen */
+    size_t also;   /* the bool that tells it was given, where that matters; else 0 */
+    const char
+        *words; /* WORD: those accepted, separated by blanks; stored as an int. RULES: a text */
 };
 
 #define IN(member) offsetof(struct gen, member)
+
+static const char rule_words[] =
+    "leaf, stack, fall-through, branch, return, external, prologue, all or none, or several of "
+    "them with commas between";
 
 static const struct option options[] = {
     {"-i", FILES, IN(inputs), 0, NULL},
@@ -77,6 +82,8 @@ static const struct option options[] = {
     {"--show-density", SWITCH, IN(show_density), 0, NULL},
     {"--profile-density-threshold", DECIMAL, IN(density_threshold), 0, NULL},
     {"--profile-density-cutoff-hot", SIGNED, IN(options.profile.density_cutoff), 0, NULL},
+    {"--validate", RULES, IN(options.rules), 0, rule_words},
+    {"--max-bogus", DECIMAL, IN(max_bogus), IN(has_max_bogus), NULL},
     {"--show-detailed-warning", SWITCH, IN(detailed_warnings), 0, NULL},
     {"--use-md5", SWITCH, IN(options.profile.use_md5), 0, NULL},
     {"--compress", SWITCH, IN(options.profile.compress), 0, NULL},
@@ -165,6 +172,8 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
         return true;
     case WORD:
         return parse_word(option->words, value, at);
+    case RULES:
+        return csp_sample_rules_parse(value, at);
     }
     return false;
 }

@@ -18,6 +18,8 @@ struct gen {
     struct csp_recording_samples_stats recorded;
     double density_threshold; /* below it, more samples are recommended */
     bool show_density, detailed_warnings;
+    double max_bogus; /* per cent of samples that may be rejected for breaking a rule */
+    bool has_max_bogus;
 };
 
 /* Reads the command line into `gen`, whose defaults are set. Returns an exit code. */

@@ -122,7 +122,7 @@ mismatch() {
         sed -n 's/^warning: [0-9.]*%(\([0-9]*\).*newest branch target.*/\1/p')
     ours=$("$csprof" gen --json --perfscript "patched/$program.shifted" -b "patched/$program" \
         -o "patched/$program.none" 2>/dev/null |
-        sed -n 's/.*"leaf_mismatch": \([0-9]*\).*/\1/p')
+        sed -n 's/.*"checks": .*"rejected": \([0-9]*\).*"broken".*/\1/p')
     [ "${theirs:-0}" -gt 0 ] && [ "$theirs" -le "$ours" ] ||
         fail "of the shifted samples of $program llvm-profgen rejects ${theirs:-none}, csprof $ours"
     echo "$program: with branch stacks shifted by one sample, llvm-profgen rejects $theirs, csprof $ours"

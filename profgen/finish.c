@@ -14,7 +14,6 @@ static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *di
         "belong to no trace window (`csprof decode --format none` tells what became of the trace)",
         "have no callchain (record with one, or ask for --mode flat)",
         "are outside the binary (is it the one that ran?)",
-        "were taken in another function than their newest branch leads to",
         "were taken in a prologue or epilogue",
     };
     const struct csp_sample_set_stats *stats = &gen->set.stats;
@@ -28,6 +27,29 @@ static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *di
                     "the profile would be empty: none of %" PRIu64 " samples can be used; %" PRIu64
                     " of them %s",
                     stats->samples, stats->rejected[worst], reasons[worst]);
+}
+
+static int explain_bogus(const struct csp_profgen *gen, struct csp_diag *diag)
+{
+    static const char *const reasons[CSP_RULE_COUNT] = {
+        "were taken in another function than their newest branch leads to",
+        "have call stacks that contradict their branches",
+        "ran over a taken branch",
+        "branch where the binary does not",
+        "return to what no call precedes",
+        "begin or end outside of the binary",
+        "were taken in a prologue or epilogue",
+    };
+    const struct csp_sample_check_stats *stats = &gen->stats.checks;
+    int worst = -1;
+    for (int i = 0; i < CSP_RULE_COUNT; i++)
+        if ((gen->options.rules & 1U << i) &&
+            (worst < 0 || stats->broken[i] > stats->broken[worst]))
+            worst = i;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "the profile would be empty: %" PRIu64 " of %" PRIu64
+                    " samples %s (--validate chooses what is rejected)",
+                    stats->broken[worst], stats->checked, reasons[worst]);
 }
 
 static void generate_by_probes(struct csp_profgen *gen, const struct csp_counters *counters,
@@ -132,12 +154,16 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     if (gen->program.uses_probes)
         how.max_context_depth =
             smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
+    if (!gen->options.compat)
+        csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, &stats->checks);
     stats->samples = gen->set.stats;
     stats->distinct_samples = gen->set.counts.len;
     if (!gen->set.counts.len)
         return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
     if (check_branches(gen, diag))
         return -CSP_ERR_INPUT;
+    if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
+        return explain_bogus(gen, diag);
     if (gen->flat)
         csp_unwind_flat(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
     else

@@ -11,6 +11,7 @@ struct csp_profgen_options csp_profgen_defaults(void)
         .infer_missing_frames = true,
         .max_search_depth = UINT32_MAX,
         .load_symbols = true,
+        .rules = 1 << CSP_RULE_LEAF,
         .use_offset = true,
         .profile = {.format = CSP_PROFILE_EXTBINARY,
                     .nested = true,

@@ -21,6 +21,7 @@
 #include "profgen/llvm/profile.h"
 #include "profgen/perf_script.h"
 #include "profgen/program.h"
+#include "profgen/sample_checks.h"
 #include "profgen/sample_set.h"
 #include "profgen/unwind.h"
 
@@ -43,6 +44,7 @@ struct csp_profgen_options {
     bool all_functions; /* flat profiles hold those that did not run */
     bool symbol_list;   /* extbinary holds the names of all functions */
     bool compat;        /* llvm-profgen 22's choices throughout */
+    unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
     uint32_t max_search_depth;
@@ -58,6 +60,7 @@ struct csp_profgen_options csp_profgen_defaults(void);
 
 struct csp_profgen_stats {
     struct csp_sample_set_stats samples;
+    struct csp_sample_check_stats checks;
     uint64_t distinct_samples;
     struct csp_perf_script_stats text;
     struct csp_unwind_stats unwind;

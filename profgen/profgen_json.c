@@ -14,6 +14,18 @@ static void json_samples(const struct csp_sample_set_stats *stats, struct csp_js
     csp_json_number(json, "external_branches", stats->external_branches);
 }
 
+static void json_checks(const struct csp_sample_check_stats *stats, struct csp_json *json)
+{
+    csp_json_object(json, "checks");
+    csp_json_number(json, "checked", stats->checked);
+    csp_json_number(json, "rejected", stats->rejected);
+    csp_json_object(json, "broken");
+    for (int i = 0; i < CSP_RULE_COUNT; i++)
+        csp_json_number(json, csp_sample_rule_names[i], stats->broken[i]);
+    csp_json_end(json);
+    csp_json_end(json);
+}
+
 static void json_unwind(const struct csp_unwind_stats *stats, struct csp_json *json)
 {
     csp_json_number(json, "ranges", stats->ranges);
@@ -34,6 +46,7 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     const struct csp_profgen_stats *stats = &gen->stats;
     csp_json_string(json, "mode", gen->flat ? "flat" : "cs");
     json_samples(&stats->samples, json);
+    json_checks(&stats->checks, json);
     csp_json_number(json, "distinct_samples", stats->distinct_samples);
     json_unwind(&stats->unwind, json);
     csp_json_number(json, "unwound_contexts", stats->unwound_contexts);

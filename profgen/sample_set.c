@@ -1,7 +1,9 @@
 #include "profgen/sample_set.h"
 
+#include <string.h>
+
 const char *const csp_reject_names[CSP_REJECT_COUNT] = {
-    "no_branches", "unstitched", "no_callchain", "external", "leaf_mismatch", "prologue_epilogue",
+    "no_branches", "unstitched", "no_callchain", "external", "prologue_epilogue",
 };
 
 static bool reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t count)
@@ -90,15 +92,37 @@ static void add_ends(const struct csp_program *program, const struct csp_sample 
         flat->end = sample->end;
 }
 
-/* The callchain begins where the newest branch went, or later in the same function. Outside of the
- * binary nobody can tell: calls into libraries are neither disassembled nor always recorded. */
-static bool leaf_agrees(const struct csp_program *program, const struct csp_flat_sample *flat)
+/* Outside of the binary nobody can tell: calls into libraries are not always recorded. */
+static uint32_t describe_leaf(const struct csp_program *program, uint64_t leaf, uint64_t newest)
 {
-    uint64_t leaf = flat->addresses[0];
-    uint64_t to = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
-    if (leaf == CSP_EXTERNAL || to == CSP_EXTERNAL)
-        return true;
-    return csp_functions_at(&program->functions, leaf) == csp_functions_at(&program->functions, to);
+    if (leaf == CSP_EXTERNAL)
+        return CSP_LEAF_OUTSIDE;
+    uint32_t edge = csp_code_flags(&program->code, leaf) & CSP_CODE_EDGE ? CSP_LEAF_EDGE : 0;
+    if (newest == CSP_EXTERNAL || csp_functions_at(&program->functions, leaf) ==
+                                      csp_functions_at(&program->functions, newest))
+        return edge;
+    return CSP_LEAF_ELSEWHERE | edge;
+}
+
+/* Puts where the newest branch went in the place of the sample's own address. */
+static void normalise_leaf(const struct csp_program *program, struct csp_flat_sample *flat,
+                           bool compat)
+{
+    uint64_t *frames = flat->addresses;
+    uint64_t newest = flat->branch_len ? frames[flat->frame_len + 1] : flat->start;
+    if (!compat)
+        flat->leaf = describe_leaf(program, frames[0], newest);
+    bool unrecorded_call = (flat->leaf & CSP_LEAF_OUTSIDE) && flat->frame_len > 1 &&
+                           newest != CSP_EXTERNAL &&
+                           csp_functions_at(&program->functions, frames[1]) ==
+                               csp_functions_at(&program->functions, newest);
+    if (unrecorded_call) {
+        /* The history ends in the caller, before it called out of the binary. */
+        flat->frame_len--;
+        memmove(frames, frames + 1,
+                (flat->frame_len + 2 * (size_t)flat->branch_len) * sizeof *frames);
+    }
+    frames[0] = newest;
 }
 
 static bool build(struct csp_sample_set *set, const struct csp_program *program,
@@ -124,12 +148,8 @@ static bool build(struct csp_sample_set *set, const struct csp_program *program,
         add_ends(program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
         return reject(set, CSP_REJECT_EXTERNAL, sample->count);
-    if (!set->contexts)
-        return true;
-    if (!set->compat && !leaf_agrees(program, flat))
-        return reject(set, CSP_REJECT_LEAF_MISMATCH, sample->count);
-    /* Where in its basic block a sample was taken makes no difference from here on. */
-    flat->addresses[0] = flat->branch_len ? flat->addresses[flat->frame_len + 1] : flat->start;
+    if (set->contexts)
+        normalise_leaf(program, flat, set->compat);
     return true;
 }
 

@@ -13,12 +13,11 @@
 #include "profgen/program.h"
 
 enum csp_reject {
-    CSP_REJECT_NO_BRANCHES,   /* no branch history was recorded with it */
-    CSP_REJECT_UNSTITCHED,    /* no trace window belongs to it for certain */
-    CSP_REJECT_NO_CALLCHAIN,  /* contexts were asked for and it has no callchain */
-    CSP_REJECT_EXTERNAL,      /* nothing of its history is in the binary */
-    CSP_REJECT_LEAF_MISMATCH, /* its address and its newest branch are in different functions */
-    CSP_REJECT_EDGE,          /* in a prologue or epilogue (llvm-profgen's rule only) */
+    CSP_REJECT_NO_BRANCHES,  /* no branch history was recorded with it */
+    CSP_REJECT_UNSTITCHED,   /* no trace window belongs to it for certain */
+    CSP_REJECT_NO_CALLCHAIN, /* contexts were asked for and it has no callchain */
+    CSP_REJECT_EXTERNAL,     /* nothing of its history is in the binary */
+    CSP_REJECT_EDGE,         /* in a prologue or epilogue (llvm-profgen's rule only) */
     CSP_REJECT_COUNT
 };
 
@@ -42,11 +41,22 @@ struct csp_sample_set {
     bool compat;   /* llvm-profgen 22's choices */
 };
 
+/* What is kept of the sample's own address, the first of the callchain. The first frame kept is
+ * where the newest branch went: where in its basic block a sample was taken makes no other
+ * difference. */
+enum csp_sample_leaf {
+    CSP_LEAF_ELSEWHERE = 1 << 0, /* in another function than its newest branch went to */
+    CSP_LEAF_OUTSIDE = 1 << 1,   /* not in the binary */
+    CSP_LEAF_EDGE = 1 << 2,      /* in a prologue or epilogue, by llvm-profgen's rule */
+};
+
 /* A sample as the set keeps it: frames, leaf first (the others are call addresses), then branches,
  * newest first, as pairs of from and to. */
 struct csp_flat_sample {
     uint64_t start, end; /* as in struct csp_sample */
     uint32_t frame_len, branch_len;
+    uint32_t leaf; /* enum csp_sample_leaf: bits */
+    uint32_t zero;
     uint64_t addresses[];
 };
 

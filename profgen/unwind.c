@@ -1,6 +1,7 @@
 #include "profgen/unwind.h"
 
 #include "profgen/recursion.h"
+#include "profgen/sample_history.h"
 
 /* No frame: what a return to an address without a call leaves in llvm-profgen's stack. */
 #define NO_FRAME UINT64_C(0)
@@ -13,6 +14,8 @@ struct unwinder {
     struct csp_unwind_stats *stats;
     CSP_VEC(uint64_t) stack; /* root first; never empty while a sample is unwound */
     CSP_VEC(uint64_t) scratch;
+    struct csp_history history;     /* of the sample being unwound, its callchain as recorded … */
+    csp_frames recorded, callchain; /* … and completed */
     struct csp_line_context line_context;
     struct csp_intern stacks;   /* stacks without their leaf (by lines: with it), as they are … */
     CSP_VEC(uint32_t) contexts; /* … and the context that each one means */
@@ -209,52 +212,29 @@ static void count_partial(struct unwinder *unwinder, uint64_t from, uint64_t las
     count_range(unwinder, from, last);
 }
 
-/* The call that entered the leaf's function, when the history goes back that far; else 0. */
-static uint64_t entering_call(const struct csp_program *program, const uint64_t *branches,
-                              uint32_t count)
+/* The callchain, with the callers that it lacks and the history shows. */
+static void begin_stack(struct unwinder *unwinder, const struct csp_flat_sample *sample)
 {
-    size_t depth = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
-        if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
-            return 0;
-        uint8_t flags = csp_code_flags(&program->code, from);
-        if (flags & CSP_CODE_RETURN)
-            depth++;
-        else if ((flags & CSP_CODE_CALL) && depth-- == 0)
-            return from;
+    unwinder->stack.len = 0;
+    if (unwinder->options->compat) {
+        for (uint32_t i = sample->frame_len; i; i--)
+            push(unwinder, sample->addresses[i - 1]);
+        return;
     }
-    return 0;
-}
-
-/* A callchain walked by frame pointers lacks the leaf's caller when the leaf has not set up its
- * frame. The history then shows a call from a function that is not next in the chain. */
-static void restore_caller(struct unwinder *unwinder, const uint64_t *branches, uint32_t count)
-{
-    const struct csp_program *program = unwinder->program;
-    size_t depth = unwinder->stack.len;
-    uint64_t call = entering_call(program, branches, count);
-    if (!call || (depth > 1 && unwinder->stack.data[depth - 2] == call))
-        return;
-    uint64_t leaf = unwinder->stack.data[depth - 1];
-    if (depth > 1 && csp_functions_at(&program->functions, call) ==
-                         csp_functions_at(&program->functions, unwinder->stack.data[depth - 2]))
-        return;
-    set_leaf(unwinder, call);
-    push(unwinder, leaf);
-    unwinder->stats->restored_frames += unwinder->count;
+    csp_sample_history(unwinder->program, sample, &unwinder->history);
+    if (csp_sample_callchain(unwinder->program, sample, &unwinder->history, &unwinder->recorded,
+                             &unwinder->callchain))
+        unwinder->stats->restored_frames += unwinder->count;
+    for (size_t i = unwinder->callchain.len; i; i--)
+        push(unwinder, unwinder->callchain.data[i - 1]);
 }
 
 static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sample *sample)
 {
     const struct csp_code *code = &unwinder->program->code;
     const uint64_t *branches = sample->addresses + sample->frame_len;
-    unwinder->stack.len = 0;
     unwinder->lost = false;
-    for (uint32_t i = sample->frame_len; i; i--)
-        push(unwinder, sample->addresses[i - 1]);
-    if (!unwinder->options->compat)
-        restore_caller(unwinder, branches, sample->branch_len);
+    begin_stack(unwinder, sample);
     if (!sample->branch_len) {
         count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
         return;
@@ -283,10 +263,14 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                                 .lines = !program->uses_probes};
     for (size_t i = 0; i < set->counts.len; i++) {
         unwinder.count = set->counts.data[i];
-        unwind_sample(&unwinder, csp_sample_set_at(set, i));
+        if (unwinder.count)
+            unwind_sample(&unwinder, csp_sample_set_at(set, i));
     }
     csp_vec_free(&unwinder.stack);
     csp_vec_free(&unwinder.scratch);
+    csp_history_free(&unwinder.history);
+    csp_vec_free(&unwinder.recorded);
+    csp_vec_free(&unwinder.callchain);
     csp_vec_free(&unwinder.line_context.frames);
     csp_vec_free(&unwinder.contexts);
     csp_intern_free(&unwinder.stacks);
@@ -323,6 +307,7 @@ void csp_unwind_flat(struct csp_program *program, const struct csp_sample_set *s
     unwinder.context = csp_counters_context(counters, NULL, 0);
     for (size_t i = 0; i < set->counts.len; i++) {
         unwinder.count = set->counts.data[i];
-        count_flat(&unwinder, csp_sample_set_at(set, i));
+        if (unwinder.count)
+            count_flat(&unwinder, csp_sample_set_at(set, i));
     }
 }

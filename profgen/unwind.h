@@ -24,7 +24,7 @@ struct csp_unwind_stats {
     uint64_t branches;
     uint64_t calls_off_chain;    /* calls that the callchain does not show: lost frames */
     uint64_t returns_to_no_call; /* the context is cut there */
-    uint64_t restored_frames;    /* samples whose callchain had lost the leaf's caller */
+    uint64_t restored_frames;    /* samples whose callchain had lost callers */
 };
 
 /* Unwinds every sample of a set into counters. Without pseudo-probes, ranges are cut where inlining

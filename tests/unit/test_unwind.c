@@ -7,6 +7,7 @@
 
 #include "profgen/disjoint.h"
 #include "profgen/recursion.h"
+#include "profgen/sample_checks.h"
 #include "profgen/unwind.h"
 
 #include <string.h>
@@ -159,15 +160,69 @@ static void equal_samples_are_kept_once(void **state)
     assert_int_equal(ran(f, FIRST_CALL, INNER, INNER_RETURN), 2);
 }
 
-static void a_leaf_in_another_function_than_the_history_is_rejected(void **state)
+/* Adds a sample and tells which rules it breaks, as bits. */
+static unsigned broken_by(struct fixture *f, const uint64_t *frames, uint32_t frame_len,
+                          const uint64_t *branches)
+{
+    struct csp_sample_check_stats stats = {0};
+    add_sample(f, frames, frame_len, branches, 0, 0);
+    csp_sample_set_check(&f->set, &f->program, 0, &stats);
+    unsigned broken = 0;
+    for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
+        broken |= stats.broken[rule] ? 1U << rule : 0;
+    csp_sample_set_free(&f->set);
+    return broken;
+}
+
+static void each_rule_is_broken_by_a_sample(void **state)
 {
     struct fixture *f = *state;
-    const uint64_t in_outer[] = {OUTER};
-    add_sample(f, in_outer, 1, two_calls, 0, 0);
-    assert_int_equal(f->set.stats.rejected[CSP_REJECT_LEAF_MISMATCH], 1);
-    f->set.compat = true; /* and llvm-profgen takes it */
-    add_sample(f, in_outer, 1, (const uint64_t[]){SECOND_CALL, INNER, 0}, 0, 0);
-    assert_int_equal(f->set.stats.used + f->set.stats.rejected[CSP_REJECT_EDGE], 1);
+    const uint64_t in_outer[] = {OUTER}, first[] = {INNER + 8, FIRST_CALL + 4};
+    assert_int_equal(broken_by(f, in_inner, 2, two_calls), 0);
+    assert_int_equal(broken_by(f, in_outer, 1, two_calls), 1 << CSP_RULE_LEAF);
+    assert_int_equal(broken_by(f, first, 2, two_calls), 1 << CSP_RULE_STACK);
+    const uint64_t over_a_call[] = {SECOND_CALL, INNER, FIRST_CALL, OUTER, 0};
+    assert_int_equal(broken_by(f, in_inner, 2, over_a_call), 1 << CSP_RULE_FALL_THROUGH);
+    const uint64_t no_branch[] = {SECOND_CALL, INNER, OUTER + 4, FIRST_CALL + 4, 0};
+    assert_int_equal(broken_by(f, in_inner, 2, no_branch), 1 << CSP_RULE_BRANCH);
+    const uint64_t no_call[] = {SECOND_CALL, INNER, INNER_RETURN, SECOND_CALL, 0};
+    assert_int_equal(broken_by(f, in_inner, 2, no_call), 1 << CSP_RULE_RETURN);
+    const uint64_t outside[] = {7};
+    assert_int_equal(broken_by(f, outside, 1, two_calls), 1 << CSP_RULE_EXTERNAL);
+    csp_code_mark(&f->program.code, INNER + 8, CSP_CODE_EDGE);
+    assert_int_equal(broken_by(f, in_inner, 2, two_calls), 1 << CSP_RULE_PROLOGUE);
+}
+
+static void chosen_rules_reject_what_breaks_them(void **state)
+{
+    struct fixture *f = *state;
+    struct csp_sample_check_stats stats = {0};
+    unsigned rules;
+    assert_true(csp_sample_rules_parse("return,leaf", &rules));
+    assert_int_equal(rules, 1 << CSP_RULE_RETURN | 1 << CSP_RULE_LEAF);
+    assert_true(csp_sample_rules_parse("none", &rules) && !rules);
+    assert_false(csp_sample_rules_parse("leaf,", &rules));
+    assert_true(csp_sample_rules_parse("leaf", &rules));
+    add_sample(f, (const uint64_t[]){OUTER}, 1, two_calls, 0, 0);
+    add_sample(f, in_inner, 2, two_calls, 0, 0);
+    csp_sample_set_check(&f->set, &f->program, rules, &stats);
+    assert_int_equal(stats.checked, 2);
+    assert_int_equal(stats.rejected, 1);
+    assert_int_equal(f->set.stats.used, 1);
+    unwind(f);
+    assert_int_equal(f->stats.ranges_counted, 2);
+}
+
+/* The sample was taken in a library that `outer` called after the newest branch was recorded. */
+static void a_call_out_of_the_binary_that_was_not_recorded_leaves_its_caller(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t frames[] = {7, FIRST_CALL + 4};
+    const uint64_t back_in_outer[] = {INNER_RETURN, FIRST_CALL + 4, FIRST_CALL, INNER, 0};
+    add_sample(f, frames, 2, back_in_outer, 0, 0);
+    unwind(f);
+    assert_int_equal(csp_sample_set_at(&f->set, 0)->frame_len, 1);
+    assert_int_equal(ran(f, FIRST_CALL, INNER, INNER_RETURN), 1);
 }
 
 static void the_history_restores_a_caller_that_the_callchain_lost(void **state)
@@ -228,7 +283,9 @@ int main(void)
         WITH_PROGRAM(llvm_profgen_drops_both_ends),
         WITH_PROGRAM(a_window_without_branches_is_a_range),
         WITH_PROGRAM(equal_samples_are_kept_once),
-        WITH_PROGRAM(a_leaf_in_another_function_than_the_history_is_rejected),
+        WITH_PROGRAM(each_rule_is_broken_by_a_sample),
+        WITH_PROGRAM(chosen_rules_reject_what_breaks_them),
+        WITH_PROGRAM(a_call_out_of_the_binary_that_was_not_recorded_leaves_its_caller),
         WITH_PROGRAM(the_history_restores_a_caller_that_the_callchain_lost),
         WITH_PROGRAM(a_range_over_a_return_ends_what_is_known_of_callers),
         cmocka_unit_test(recursion_keeps_one_of_adjacent_repetitions),
