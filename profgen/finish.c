@@ -192,9 +192,10 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
         options.symbol_len = gen->program.functions.ranges.len;
     }
     if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
-        options.sizes = gen->counters_given || gen->set.counts.len
-                            ? csp_inline_sizes_of_counters(&gen->program, &gen->counters)
-                            : csp_inline_sizes_of_profile(&gen->program, gen->profile);
+        options.sizes =
+            gen->counters_given || gen->set.counts.len
+                ? csp_inline_sizes_of_counters(&gen->program, &gen->counters, gen->options.compat)
+                : csp_inline_sizes_of_profile(&gen->program, gen->profile);
     int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);
     if (options.sizes)
         csp_inline_sizes_destroy(options.sizes);

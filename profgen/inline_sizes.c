@@ -24,7 +24,8 @@ static void want_name(struct measure *measure, uint32_t name)
         measure->wanted[*function - 1] = 1;
 }
 
-/* Callers count too: what they may grow to depends on their own size. */
+/* Callers count too: what they may grow to depends on their own size. llvm-profgen 22 forgets those
+ * of contexts by lines, and then takes some other function's size for theirs. */
 static void want_context(struct measure *measure, const struct csp_counters *counters,
                          uint32_t context)
 {
@@ -37,9 +38,10 @@ static void want_context(struct measure *measure, const struct csp_counters *cou
             want_name(measure, csp_lines_frame_at(lines, (uint32_t)frames[i])->name);
 }
 
-static void want_counted(struct measure *measure, const struct csp_counters *counters)
+static void want_counted(struct measure *measure, const struct csp_counters *counters, bool compat)
 {
-    for (uint32_t i = 0; i < counters->contexts.entries.len; i++)
+    bool forget_callers = compat && !measure->program->uses_probes;
+    for (uint32_t i = 0; !forget_callers && i < counters->contexts.entries.len; i++)
         want_context(measure, counters, i);
     for (size_t i = 0; i < counters->ranges.counts.len; i++) {
         const struct csp_counter_key *key = counters->ranges.keys.entries.data[i].data;
@@ -159,11 +161,12 @@ static struct csp_inline_sizes *measure_wanted(struct measure *measure)
 }
 
 struct csp_inline_sizes *csp_inline_sizes_of_counters(struct csp_program *program,
-                                                      const struct csp_counters *counters)
+                                                      const struct csp_counters *counters,
+                                                      bool compat)
 {
     struct measure measure = {.program = program,
                               .wanted = csp_calloc(program->functions.functions.len + 1, 1)};
-    want_counted(&measure, counters);
+    want_counted(&measure, counters, compat);
     return measure_wanted(&measure);
 }
 

@@ -7,10 +7,11 @@
 #include "profgen/llvm/profile.h"
 #include "profgen/program.h"
 
-/* Measures the functions that the counters touch, or those that a profile names. The caller
- * destroys the result. */
+/* Measures the functions that the counters touch (with compat those that llvm-profgen 22 measures),
+ * or those that a profile names. The caller destroys the result. */
 struct csp_inline_sizes *csp_inline_sizes_of_counters(struct csp_program *program,
-                                                      const struct csp_counters *counters);
+                                                      const struct csp_counters *counters,
+                                                      bool compat);
 struct csp_inline_sizes *csp_inline_sizes_of_profile(struct csp_program *program,
                                                      const struct csp_profile *profile);
 

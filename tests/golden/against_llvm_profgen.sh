@@ -33,12 +33,7 @@ compare preinlined-little --gen-cs-nested-profile=0 "${preinliner[@]}"
 compare preinlined-as-before --gen-cs-nested-profile=0 --csspgo-replay-preinline
 compare lines-flat --use-dwarf-correlation --ignore-stack-samples
 compare lines-contexts --use-dwarf-correlation --csspgo-preinliner=0 --gen-cs-nested-profile=0
-# Pre-inlining by lines differs on these two: llvm-profgen keeps contexts that ours merges (loops), and
-# counts fewer heads (tailcalls). Which is right is not known yet; the default is pre-inlining by probes.
-case $source in
-loops.c | tailcalls.c) echo "skipped in part: $source, lines-preinlined: a known difference" ;;
-*) compare lines-preinlined --use-dwarf-correlation --gen-cs-nested-profile=0 ;;
-esac
+compare lines-preinlined --use-dwarf-correlation --gen-cs-nested-profile=0
 # Without contexts the two would be equal too easily.
 contexts=$(grep -c '^\[.* @ ' "$scratch/want.contexts") || true
 [ "$contexts" -ge 5 ] || fail "$source: only $contexts contexts: the comparison shows little"
