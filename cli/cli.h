@@ -35,9 +35,11 @@ extern const struct csp_command csp_command_doctor;
 extern const struct csp_command csp_command_version;
 #ifndef CSPROF_RECORDER_ONLY
 extern const struct csp_command csp_command_decode;
-/* Of csprof-gen: cmd_gen.c; of csprof: gen_program.c, which starts that. */
+/* Of csprof-gen: cmd_gen.c and cmd_validate.c; of csprof: gen_program.c, which starts that. */
 extern const struct csp_command csp_command_gen;
+extern const struct csp_command csp_command_validate;
 #define CSP_GEN_SUMMARY "make a profile for clang -fprofile-sample-use from samples"
+#define CSP_VALIDATE_SUMMARY "tell how far a recording or a profile can be trusted"
 #endif
 
 /* Reports a usage error that names the subcommand and points at its help; returns the exit code. */

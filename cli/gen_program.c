@@ -1,6 +1,6 @@
-/* csprof gen, for the program that has no libLLVM: starts the one that has.
+/* csprof gen and validate, for the program that has no libLLVM: starts the one that has.
  *
- * Loading libLLVM takes longer than decoding a small recording, and only gen needs it. So it is
+ * Loading libLLVM takes longer than decoding a small recording, and only these need it. So it is
  * linked with csprof-gen alone, which knows every command and is installed out of sight. */
 #include "cli/cli.h"
 
@@ -35,7 +35,7 @@ static int start(struct csp_cli *cli, int argc, char **argv)
         free(program);
     }
     int error =
-        csp_fail(&cli->diag, CSP_ERR_ENV, "%s%s, which makes profiles: %s; install it again",
+        csp_fail(&cli->diag, CSP_ERR_ENV, "%s%s, which makes and checks profiles: %s; install it again",
                  folder ? folder : "", CSPROF_GEN_INSTALLED, strerror(errno));
     free(folder);
     return (int)csp_error_exit(error);
@@ -44,5 +44,11 @@ static int start(struct csp_cli *cli, int argc, char **argv)
 const struct csp_command csp_command_gen = {
     .name = "gen",
     .summary = CSP_GEN_SUMMARY,
+    .start = start,
+};
+
+const struct csp_command csp_command_validate = {
+    .name = "validate",
+    .summary = CSP_VALIDATE_SUMMARY,
     .start = start,
 };

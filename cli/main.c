@@ -15,7 +15,11 @@ static const struct csp_command *const commands[] = {
 #ifndef CSPROF_RECORDER_ONLY
     &csp_command_decode,  &csp_command_gen,
 #endif
-    &csp_command_doctor,  &csp_command_version,
+    &csp_command_doctor,
+#ifndef CSPROF_RECORDER_ONLY
+    &csp_command_validate,
+#endif
+    &csp_command_version,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

@@ -1,0 +1,60 @@
+/* csprof validate: which part of it is asked for, and its help. */
+#include "cli/validate_options.h"
+
+#include <string.h>
+
+int csp_validate_at_least(struct csp_cli *cli, const char *what, double value, double least,
+                          const char *option)
+{
+    if (value >= least)
+        return 0;
+    return csp_fail(&cli->diag, CSP_ERR_QUALITY, "%s is %.3f%%, less than the %g%% asked for (%s)",
+                    what, value, least, option);
+}
+
+int csp_validate_at_most(struct csp_cli *cli, const char *what, double value, double most,
+                         const char *option)
+{
+    if (value <= most)
+        return 0;
+    return csp_fail(&cli->diag, CSP_ERR_QUALITY, "%s is %.3f%%, more than the %g%% allowed (%s)",
+                    what, value, most, option);
+}
+
+static int run(struct csp_cli *cli, int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "profile"))
+        return csp_validate_profile(cli, argc - 1, argv + 1);
+    return csp_cli_usage(cli, "say what to validate: profile");
+}
+
+const struct csp_command csp_command_validate = {
+    .name = "validate",
+    .summary = CSP_VALIDATE_SUMMARY,
+    .usage =
+        "usage: csprof validate profile A B [options]\n"
+        "       csprof validate profile A -b BINARY [options]\n"
+        "\n"
+        "With two profiles: how much A and B say the same. Overlap is the sum of the smaller share\n"
+        "of all counts that one of the two gives to each thing: 100% when they are proportional.\n"
+        "Functions, blocks and calling contexts are compared, and what differs most is listed.\n"
+        "\n"
+        "  B                 another profile, or what `csprof collect --emulate --truth` wrote: the\n"
+        "                    exact counts of that run, which need -b (and know no contexts)\n"
+        "  -b FILE           the binary that ran\n"
+        "  --min-overlap P   exit with 5 when the overlap by blocks is below P per cent\n"
+        "  --min-function-overlap P, --min-context-overlap P\n"
+        "                    the same for functions and contexts\n"
+        "  --top N           differences to list of each kind (10)\n"
+        "\n"
+        "With a profile and a binary: whether the profile fits that program. The compiler drops the\n"
+        "counts of every function whose control flow has another checksum than the profile's.\n"
+        "\n"
+        "  -b FILE           the program as it is now, built with -fpseudo-probe-for-profiling\n"
+        "  --max-lost P      exit with 5 when more than P per cent of the counts are lost (5)\n"
+        "  --top N           functions to list (10)\n"
+        "\n"
+        "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment;\n"
+        "5 done, but a threshold was not reached; 75 try again.\n",
+    .run = run,
+};

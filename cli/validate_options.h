@@ -1,0 +1,15 @@
+/* The parts of csprof validate. Each gets argv[0], the word that chose it, and the rest. */
+#ifndef CSP_CLI_VALIDATE_OPTIONS_H
+#define CSP_CLI_VALIDATE_OPTIONS_H
+
+#include "cli/cli.h"
+
+int csp_validate_profile(struct csp_cli *cli, int argc, char **argv);
+
+/* Whether a threshold of the quality holds: `value` at least `least`. Tells when it does not. */
+int csp_validate_at_least(struct csp_cli *cli, const char *what, double value, double least,
+                          const char *option);
+int csp_validate_at_most(struct csp_cli *cli, const char *what, double value, double most,
+                         const char *option);
+
+#endif
