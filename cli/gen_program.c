@@ -34,9 +34,9 @@ static int start(struct csp_cli *cli, int argc, char **argv)
         execv(program, argv);
         free(program);
     }
-    int error =
-        csp_fail(&cli->diag, CSP_ERR_ENV, "%s%s, which makes and checks profiles: %s; install it again",
-                 folder ? folder : "", CSPROF_GEN_INSTALLED, strerror(errno));
+    int error = csp_fail(&cli->diag, CSP_ERR_ENV,
+                         "%s%s, which makes and checks profiles: %s; install it again",
+                         folder ? folder : "", CSPROF_GEN_INSTALLED, strerror(errno));
     free(folder);
     return (int)csp_error_exit(error);
 }

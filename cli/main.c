@@ -13,7 +13,7 @@
 static const struct csp_command *const commands[] = {
     &csp_command_collect,
 #ifndef CSPROF_RECORDER_ONLY
-    &csp_command_decode,  &csp_command_gen,
+    &csp_command_decode,   &csp_command_gen,
 #endif
     &csp_command_doctor,
 #ifndef CSPROF_RECORDER_ONLY
@@ -156,7 +156,8 @@ int main(int argc, char **argv)
     cli.diag.emit = print_message;
     cli.diag.user = &cli;
     int code = run(&cli, argc, argv);
-    if (cli.json && code != CSP_EXIT_DONE && cli.last_failure.len)
+    /* What was done, though not as well as asked for, has printed its own. */
+    if (cli.json && code != CSP_EXIT_DONE && code != CSP_EXIT_QUALITY && cli.last_failure.len)
         print_json_failure(&cli);
     csp_buf_free(&cli.last_failure);
     if (fflush(stdout) != 0 && code == CSP_EXIT_DONE) {

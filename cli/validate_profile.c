@@ -12,9 +12,9 @@
 struct comparison {
     struct csp_cli *cli;
     const char *a, *b, *binary;
-    uint64_t top;
+    uint64_t top, callers;
     double min_block, min_function, min_context, max_lost; /* per cent */
-    bool has_thresholds, has_max_lost;
+    bool has_thresholds, has_max_lost, has_callers;
 };
 
 static bool take_option(struct comparison *job, const char *name, const char *value, bool *good)
@@ -27,6 +27,8 @@ static bool take_option(struct comparison *job, const char *name, const char *va
         job->binary = value;
     else if (!strcmp(name, "--top"))
         *good = csp_parse_count(value, &job->top);
+    else if (!strcmp(name, "--context-depth"))
+        *good = job->has_callers = csp_parse_count(value, &job->callers) && job->callers < 1024;
     else
         for (int i = 0; i < 4; i++) {
             if (strcmp(name, names[i]) != 0)
@@ -35,7 +37,7 @@ static bool take_option(struct comparison *job, const char *name, const char *va
             *(i < 3 ? &job->has_thresholds : &job->has_max_lost) = true;
             return true;
         }
-    return !strcmp(name, "-b") || !strcmp(name, "--top");
+    return !strcmp(name, "-b") || !strcmp(name, "--top") || !strcmp(name, "--context-depth");
 }
 
 static int parse(struct comparison *job, int argc, char **argv)
@@ -58,9 +60,10 @@ static int parse(struct comparison *job, int argc, char **argv)
     }
     if (!job->a || (!job->b && !job->binary))
         return csp_cli_usage(job->cli, "give a profile, and another one or a binary (-b)");
-    if (job->b ? job->has_max_lost : job->has_thresholds)
-        return csp_cli_usage(job->cli, job->b ? "--max-lost is for a profile and a binary"
-                                              : "--min-overlap is for two profiles");
+    if (job->b ? job->has_max_lost : job->has_thresholds || job->has_callers)
+        return csp_cli_usage(job->cli,
+                             job->b ? "--max-lost is for a profile and a binary"
+                                    : "--min-overlap and --context-depth are for two profiles");
     return 0;
 }
 
@@ -119,6 +122,10 @@ static int compare(const struct comparison *job)
     int error = csp_profile_table_read(&a, job->a, &job->cli->diag);
     if (!error)
         error = read_b(job, &b, exact);
+    if (!error && job->has_callers) {
+        csp_profile_table_cut_contexts(&a, job->callers);
+        csp_profile_table_cut_contexts(&b, job->callers);
+    }
     if (!error)
         error = csp_profile_overlap(&overlap, &a, &b, job->top, &job->cli->diag);
     if (!error && exact && job->min_context > 0)
@@ -163,7 +170,8 @@ static int fit(const struct comparison *job)
     struct csp_program program = {0};
     int error = csp_profile_table_read(&profile, job->a, diag);
     if (!error)
-        error = csp_program_open(&program, &(struct csp_program_options){.path = job->binary}, diag);
+        error =
+            csp_program_open(&program, &(struct csp_program_options){.path = job->binary}, diag);
     if (!error)
         error = csp_profile_fit(&fit, &profile, &program, diag);
     if (!error) {

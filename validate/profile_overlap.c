@@ -204,9 +204,8 @@ int csp_profile_overlap(struct csp_profile_overlap *overlap, const struct csp_pr
     overlap->function = compare_functions(overlap, a, b, most);
     overlap->block = compare(&blocks_a, &blocks_b, name_block, most, &overlap->blocks, NULL, NULL);
     overlap->block_in_functions = compare_in_functions(a, b);
-    overlap->context =
-        compare(&contexts_a, &contexts_b, name_context, most, &overlap->contexts,
-                &overlap->spurious_contexts, &overlap->missing_contexts);
+    overlap->context = compare(&contexts_a, &contexts_b, name_context, most, &overlap->contexts,
+                               &overlap->spurious_contexts, &overlap->missing_contexts);
     count_changed(overlap, a, b);
     return 0;
 }

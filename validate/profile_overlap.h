@@ -27,12 +27,12 @@ struct csp_one_sided {
 struct csp_profile_overlap {
     bool no_contexts; /* set by the caller: B was counted without any; nothing is told of them */
     double function, block, context;
-    double block_in_functions;            /* of each function's blocks alone, weighted by B */
+    double block_in_functions; /* of each function's blocks alone, weighted by B */
     struct csp_one_sided missing_functions, spurious_functions;
-    struct csp_one_sided missing_contexts; /* in B, not in A */
+    struct csp_one_sided missing_contexts;  /* in B, not in A */
     struct csp_one_sided spurious_contexts; /* in A, not in B */
     /* Functions of both whose control-flow checksums differ: their blocks cannot be compared. */
-    struct csp_one_sided changed_functions; /* share of A's counts */
+    struct csp_one_sided changed_functions;      /* share of A's counts */
     csp_differences functions, blocks, contexts; /* the largest differences, largest first */
 };
 

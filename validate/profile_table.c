@@ -35,6 +35,15 @@ static uint64_t add_blocks(struct csp_profile_table *table, uint64_t guid,
     return sum;
 }
 
+static void count_context(struct csp_profile_table *table, const void *steps, size_t size,
+                          uint64_t count)
+{
+    uint32_t id = csp_intern(&table->contexts, steps, size);
+    if (id == table->context_counts.len)
+        csp_vec_push(&table->context_counts, 0);
+    table->context_counts.data[id] += count;
+}
+
 static void add_context(struct csp_profile_table *table, const struct csp_profile_entry *entry,
                         uint64_t count)
 {
@@ -44,10 +53,7 @@ static void add_context(struct csp_profile_table *table, const struct csp_profil
         const struct csp_context_step kept = {step->guid, step->callsite, step->discriminator};
         csp_buf_add(&key, &kept, sizeof kept);
     }
-    uint32_t id = csp_intern(&table->contexts, key.data, key.len);
-    if (id == table->context_counts.len)
-        csp_vec_push(&table->context_counts, 0);
-    table->context_counts.data[id] += count;
+    count_context(table, key.data, key.len, count);
     csp_buf_free(&key);
 }
 
@@ -85,6 +91,30 @@ int csp_profile_table_read(struct csp_profile_table *table, const char *path, st
         return csp_fail(diag, CSP_ERR_INPUT, "%s: the profile is empty: no count in it is above 0",
                         path);
     return 0;
+}
+
+void csp_profile_table_cut_contexts(struct csp_profile_table *table, size_t callers)
+{
+    struct csp_profile_table old = *table;
+    table->contexts = (struct csp_intern){0};
+    table->context_counts.data = NULL;
+    table->context_counts.len = table->context_counts.cap = 0;
+    for (size_t i = 0; i < old.contexts.entries.len; i++) {
+        const struct csp_intern_entry *entry = &old.contexts.entries.data[i];
+        struct csp_buf steps = {0};
+        csp_buf_add(&steps, entry->data, entry->size);
+        size_t len = entry->size / sizeof(struct csp_context_step);
+        struct csp_context_step *first = (struct csp_context_step *)steps.data;
+        if (len > callers + 1) {
+            first += len - (callers + 1);
+            len = callers + 1;
+        }
+        first->callsite = first->discriminator = 0;
+        count_context(table, first, len * sizeof *first, old.context_counts.data[i]);
+        csp_buf_free(&steps);
+    }
+    csp_intern_free(&old.contexts);
+    csp_vec_free(&old.context_counts);
 }
 
 void csp_profile_table_free(struct csp_profile_table *table)

@@ -46,6 +46,8 @@ void csp_profile_table_add(struct csp_profile_table *table, const struct csp_pro
 /* A table of the profile in a file, of any format that libLLVM reads. Errors: CSP_ERR_INPUT. */
 int csp_profile_table_read(struct csp_profile_table *table, const char *path,
                            struct csp_diag *diag);
+/* Keeps of each context the function and `callers` frames above it. */
+void csp_profile_table_cut_contexts(struct csp_profile_table *table, size_t callers);
 void csp_profile_table_free(struct csp_profile_table *table);
 
 /* The number of a function, or CSP_INTERN_NONE. */

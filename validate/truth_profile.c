@@ -18,7 +18,7 @@ struct reader {
     uint64_t bias; /* of the addresses in the file over the program's own */
     uint32_t context;
     size_t line; /* number of the line being read */
-    bool mapped, in_counts, complete;
+    bool mapped, others_mapped, in_counts, complete;
 };
 
 bool csp_truth_is(const char *path)
@@ -42,8 +42,10 @@ static const char *last_component(const char *path)
 static void take_map(struct reader *reader, uint64_t start, const char *path)
 {
     const struct csp_program *program = reader->program;
-    if (reader->mapped || strcmp(last_component(path), program->name) != 0)
+    if (strcmp(last_component(path), program->name) != 0) {
+        reader->others_mapped = true;
         return;
+    }
     for (size_t i = 0; i < program->segments.len && !reader->mapped; i++) {
         if (!program->segments.data[i].executable)
             continue;
@@ -129,7 +131,7 @@ static int read_lines(struct reader *reader, struct csp_diag *diag)
 static int make_table(struct reader *reader, struct csp_program *program,
                       struct csp_profile_table *table, struct csp_diag *diag)
 {
-    if (!reader->counters.ranges.counts.len)
+    if (!reader->counters.ranges.counts.len || (reader->others_mapped && !reader->mapped))
         return csp_fail(diag, CSP_ERR_INPUT, "%s has no counts of %s: is it the program that ran?",
                         reader->file->path, program->path);
     int error = csp_call_probes_rebuild(program, &reader->counters, 0, diag);
@@ -152,9 +154,9 @@ int csp_truth_profile(struct csp_profile_table *table, const char *path, const c
     struct csp_file file = {0};
     int error = csp_program_open(&program, &(struct csp_program_options){.path = binary}, diag);
     if (!error && !program.uses_probes)
-        error = csp_fail(diag, CSP_ERR_INPUT,
-                         "%s has no pseudo-probes: build it with -fpseudo-probe-for-profiling",
-                         binary);
+        error =
+            csp_fail(diag, CSP_ERR_INPUT,
+                     "%s has no pseudo-probes: build it with -fpseudo-probe-for-profiling", binary);
     if (!error)
         error = csp_file_map(&file, path, diag);
     if (!error) {
