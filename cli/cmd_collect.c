@@ -3,6 +3,7 @@
 
 #include "base/parse.h"
 #include "emulate/pmu.h"
+#include "emulate/trace_core.h"
 
 #include <string.h>
 
@@ -56,9 +57,15 @@ static const char usage[] =
     "                          all windows are equally long (default); free-running: it always "
     "runs\n"
     "  --skid CYCLES           interrupts come 0 to CYCLES late, evenly distributed (40)\n"
-    "  --protocol NAME         etmv4: CoreSight frames in an ETR, drained at each window "
-    "(default);\n"
+    "  --protocol NAME         etmv4: CoreSight frames in an ETR, drained at each window while "
+    "one\n"
+    "                          thread alone runs (default);\n"
     "                          ete: a TRBE's raw bytes, many windows in one piece\n"
+    "  --trace-options LIST    what else the trace unit does, with commas between: retstack "
+    "(leaves out\n"
+    "                          where returns go), cyclecount, branch-broadcast (tells where all\n"
+    "                          branches go)\n"
+    "  --trace-buffer BYTES    of the ETR, which all threads share (4Mi); a power of two\n"
     "  --timestamp-interval N  nanoseconds between timestamps in the trace (1000); they take most "
     "of\n"
     "                          its bytes when they are dense\n"
@@ -120,6 +127,31 @@ static bool parse_power_of_two(const char *value, uint64_t *size)
            (*size & (*size - 1)) == 0;
 }
 
+/* Adds bits of TRCCONFIGR. */
+static bool parse_trace_options(const char *value, uint32_t *configr)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } options[] = {
+        {"retstack", CSP_CONFIGR_RETURN_STACK},
+        {"cyclecount", CSP_CONFIGR_CYCLE_COUNT},
+        {"branch-broadcast", CSP_CONFIGR_BRANCH_BROADCAST},
+    };
+    for (;; value++) {
+        size_t length = strcspn(value, ","), i = 0, count = sizeof options / sizeof *options;
+        while (i < count &&
+               (strlen(options[i].name) != length || strncmp(value, options[i].name, length) != 0))
+            i++;
+        if (i == count)
+            return false;
+        *configr |= options[i].bit;
+        value += length;
+        if (!*value)
+            return true;
+    }
+}
+
 /* Whether an option is one of its kind of recording; `good` says whether its value makes sense. */
 static bool parse_emulated(struct csp_collect *collect, const char *name, const char *value,
                            bool *good)
@@ -143,6 +175,10 @@ static bool parse_emulated(struct csp_collect *collect, const char *name, const 
         *good = parse_cycles(value, 0, &settings->skid);
     else if (!strcmp(name, "--timestamp-interval"))
         *good = parse_cycles(value, 0, &settings->timestamp_interval);
+    else if (!strcmp(name, "--trace-options"))
+        *good = parse_trace_options(value, &settings->configr);
+    else if (!strcmp(name, "--trace-buffer"))
+        *good = parse_power_of_two(value, &settings->sink_size);
     else if (!strcmp(name, "--seed"))
         *good = csp_parse_count(value, &settings->seed);
     else if (!strcmp(name, "--protocol"))
@@ -291,6 +327,8 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         .emulation = {.settings = {.window = 1000,
                                    .period = 20011,
                                    .skid = 40,
+                                   .configr = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP,
+                                   .sink_size = 4 << 20,
                                    .timestamp_interval = 1000,
                                    .seed = 1},
                       .qemu = "qemu-aarch64"},

@@ -25,10 +25,11 @@ enum csp_journal_type {
     CSP_JOURNAL_EXIT,   /* thread ended; no tail */
     CSP_JOURNAL_COMM,   /* tail: the thread's name */
     CSP_JOURNAL_MAP,    /* file mapped executable at a, length b, file offset c; tail: path */
-    CSP_JOURNAL_TRACE,  /* tail: bytes of the trace sink; AUX record of its own */
-    CSP_JOURNAL_RESUME, /* sample of the resume event: pc a, lr b, sp c */
-    CSP_JOURNAL_PAUSE,  /* sample of the pause event: pc a, lr b, sp c; tail: u64 callchain */
-    CSP_JOURNAL_TOTALS, /* tail: struct csp_journal_totals; the last one counts */
+    CSP_JOURNAL_TRACE,  /* tail: bytes of the trace sink; AUX record of its own, its flags a */
+    CSP_JOURNAL_RESUME, /* sample of the resume event: ip a, lr b, sp c; ip 0 was in the kernel */
+    CSP_JOURNAL_PAUSE,  /* sample of the pause event: ip a, lr b, sp c; tail: u64 callchain */
+    CSP_JOURNAL_SWITCH_IN, /* the thread runs on the processor, with its trace event; no tail */
+    CSP_JOURNAL_TOTALS,    /* tail: struct csp_journal_totals; the last one counts */
     CSP_JOURNAL_TYPES
 };
 
@@ -49,7 +50,7 @@ struct csp_journal_totals {
     uint64_t execs;             /* of the recorded process: it left the emulator */
     uint64_t unexplained;       /* jumps that neither an instruction nor a signal explains */
     uint64_t untraced_threads;  /* for want of a trace ID */
-    uint64_t unsampled_windows; /* closed by the end of their thread */
+    uint64_t unsampled_windows; /* closed by the end of their thread, or a context switch */
     uint64_t signals;
     uint64_t system_calls_in_windows;
 };

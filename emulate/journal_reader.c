@@ -78,14 +78,31 @@ static uint64_t event_id(enum event event, unsigned cpu)
     return 1000 + 100 * (uint64_t)event + cpu;
 }
 
+/* TRCCONFIGR in the format of cs_etm's config: each bit has its own place there. */
+static uint64_t config_of(const struct csp_emulate_settings *settings)
+{
+    static const struct {
+        uint32_t configr;
+        uint8_t bit;
+    } places[] = {
+        {CSP_CONFIGR_BRANCH_BROADCAST, 8}, {CSP_CONFIGR_CYCLE_COUNT, 12},
+        {CSP_CONFIGR_CONTEXT_ID, 14},      {CSP_CONFIGR_TIMESTAMP, 28},
+        {CSP_CONFIGR_RETURN_STACK, 29},
+    };
+    uint64_t config = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (settings->configr & places[i].configr)
+            config |= UINT64_C(1) << places[i].bit;
+    return config;
+}
+
 static void describe_events(struct conversion *conversion)
 {
     const struct csp_emulate_settings *settings = conversion->recording->settings;
     const uint64_t fields = CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_IP | CSP_SAMPLE_TID |
-                            CSP_SAMPLE_TIME | CSP_SAMPLE_CPU | CSP_SAMPLE_PERIOD;
+                            CSP_SAMPLE_TIME | CSP_SAMPLE_PERIOD;
     const uint64_t flags = 1ull << CSP_ATTR_INHERIT | 1ull << CSP_ATTR_EXCLUDE_KERNEL |
                            1ull << CSP_ATTR_EXCLUDE_HV | 1ull << CSP_ATTR_SAMPLE_ID_ALL;
-    enum { TIMESTAMP = 1 << 28, CONTEXT_ID = 1 << 14 }; /* format of cs_etm's config */
     enum { TRCEXTOUT1 = 0x4011, SOFTWARE_DUMMY = 9, TYPE_SOFTWARE = 1 };
     enum { LR = 30, SP = 31, PC = 32 }; /* arch/arm64/include/uapi/asm/perf_regs.h */
     struct csp_attr *trace = &conversion->attrs[EVENT_TRACE];
@@ -97,7 +114,7 @@ static void describe_events(struct conversion *conversion)
 
     *trace = (struct csp_attr){
         .type = PMU_CS_ETM,
-        .config = TIMESTAMP | CONTEXT_ID,
+        .config = config_of(settings),
         .sample_period = 1,
         .flags = flags | 1ull << CSP_ATTR_ENABLE_ON_EXEC | 1ull << CSP_ATTR_DISABLED,
         .aux_action = CSP_AUX_START_PAUSED,
@@ -125,7 +142,11 @@ static void describe_events(struct conversion *conversion)
                  1ull << CSP_ATTR_ENABLE_ON_EXEC | 1ull << CSP_ATTR_DISABLED,
     };
     char **names = conversion->names;
-    names[EVENT_TRACE] = csp_strdup("cs_etm/aux-action=start-paused,timestamp,contextid1/u");
+    names[EVENT_TRACE] =
+        csp_asprintf("cs_etm/aux-action=start-paused,timestamp,contextid1%s%s%s/u",
+                     settings->configr & CSP_CONFIGR_RETURN_STACK ? ",retstack" : "",
+                     settings->configr & CSP_CONFIGR_CYCLE_COUNT ? ",cycacc" : "",
+                     settings->configr & CSP_CONFIGR_BRANCH_BROADCAST ? ",branch_broadcast" : "");
     names[EVENT_RESUME] = csp_asprintf("cpu_cycles/aux-action=resume,period=%llu/u", period);
     names[EVENT_PAUSE] = csp_asprintf("%s,period=%llu,call-graph=fp/u",
                                       pulse ? "armv8_pmuv3_0/trcextout1,aux-action=pause"
@@ -136,6 +157,8 @@ static void describe_events(struct conversion *conversion)
         for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
             csp_vec_push(&conversion->ids[event], event_id(event, cpu));
         conversion->attrs[event].sample_type |= fields;
+        if (event == EVENT_TRACE || event == EVENT_DUMMY)
+            conversion->attrs[event].sample_type |= CSP_SAMPLE_CPU; /* as perf asks for it */
         conversion->attrs[event].name = names[event];
         conversion->attrs[event].ids = conversion->ids[event].data;
         conversion->attrs[event].id_count = conversion->ids[event].len;
@@ -173,7 +196,7 @@ static void write_trace_info(struct conversion *conversion)
             .param_count = ete ? CSP_ETE_TS_SOURCE + 1 : CSP_ETM_TS_SOURCE + 1,
             .trace_id = (uint8_t)(CSP_EMULATE_TRACE_ID + cpu),
         };
-        unit.params[CSP_ETM_CONFIGR] = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP;
+        unit.params[CSP_ETM_CONFIGR] = conversion->recording->settings->configr;
         unit.params[CSP_ETM_TRACEIDR] = unit.trace_id;
         unit.params[CSP_ETM_IDR0] = CSP_CORE_IDR0;
         unit.params[CSP_ETM_IDR1] = ete ? CSP_CORE_IDR1_ETE : CSP_CORE_IDR1_ETMV4;
@@ -228,7 +251,6 @@ static struct csp_writer_id id_of(const struct conversion *conversion,
 static void write_thread(struct conversion *conversion, const struct csp_journal_record *record)
 {
     struct csp_writer_id dummy = id_of(conversion, record, EVENT_DUMMY);
-    struct csp_writer_id trace = id_of(conversion, record, EVENT_TRACE);
     struct csp_task_event task = {
         .pid = conversion->pid,
         .parent_pid = conversion->pid,
@@ -236,11 +258,17 @@ static void write_thread(struct conversion *conversion, const struct csp_journal
         .parent_tid = conversion->pid,
         .time = record->time,
     };
-    struct csp_itrace_start_event start = {conversion->pid, record->tid};
     if (record->tid != conversion->pid)
         csp_write_fork(conversion->writer, &dummy, &task);
-    csp_write_itrace_start(conversion->writer, &trace, &start);
     conversion->recording->threads++;
+}
+
+/* The kernel tells it each time that the event is scheduled in. */
+static void write_switch_in(struct conversion *conversion, const struct csp_journal_record *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_TRACE);
+    struct csp_itrace_start_event start = {conversion->pid, record->tid};
+    csp_write_itrace_start(conversion->writer, &id, &start);
 }
 
 static void write_exit(struct conversion *conversion, const struct csp_journal_record *record)
@@ -322,7 +350,7 @@ static void write_trace(struct conversion *conversion, const struct csp_journal_
     struct csp_aux_event event = {
         .aux_offset = conversion->rings[record->cpu].announced,
         .aux_size = size,
-        .flags = ete ? CSP_AUX_FORMAT_RAW : 0,
+        .flags = record->a | (ete ? CSP_AUX_FORMAT_RAW : 0),
     };
     csp_write_aux(conversion->writer, &id, &event);
     conversion->rings[record->cpu].announced += size;
@@ -332,11 +360,27 @@ static void write_trace(struct conversion *conversion, const struct csp_journal_
         store_ring(conversion, record->cpu);
 }
 
+/* An interrupt in the kernel leaves an event that excludes it without an address. */
+static uint16_t mode_of(const struct csp_journal_record *record)
+{
+    return record->a ? CSP_MISC_CPUMODE_USER : CSP_MISC_CPUMODE_KERNEL;
+}
+
+/* The first user frame. */
+static uint64_t user_pc(const struct csp_journal_record *record)
+{
+    const uint64_t *chain = csp_journal_tail(record);
+    size_t len = csp_journal_tail_size(record) / sizeof *chain, i = 0;
+    while (i < len && chain[i] != CSP_CONTEXT_USER)
+        i++;
+    return i + 1 < len ? chain[i + 1] : 0;
+}
+
 static void write_resume(struct conversion *conversion, const struct csp_journal_record *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_RESUME);
     struct csp_writer_sample sample = {
-        .misc = CSP_MISC_CPUMODE_USER,
+        .misc = mode_of(record),
         .ip = record->a,
         .period = conversion->recording->settings->period,
     };
@@ -347,9 +391,9 @@ static void write_resume(struct conversion *conversion, const struct csp_journal
 static void write_pause(struct conversion *conversion, const struct csp_journal_record *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_PAUSE);
-    const uint64_t registers[] = {record->b, record->c, record->a}; /* lr, sp, pc */
+    const uint64_t registers[] = {record->b, record->c, user_pc(record)}; /* lr, sp, pc */
     struct csp_writer_sample sample = {
-        .misc = CSP_MISC_CPUMODE_USER,
+        .misc = mode_of(record),
         .ip = record->a,
         .period = conversion->recording->settings->window,
         .callchain = csp_journal_tail(record),
@@ -367,7 +411,7 @@ static void write_records(struct conversion *conversion)
         [CSP_JOURNAL_THREAD] = write_thread, [CSP_JOURNAL_EXIT] = write_exit,
         [CSP_JOURNAL_COMM] = write_comm,     [CSP_JOURNAL_MAP] = write_map,
         [CSP_JOURNAL_TRACE] = write_trace,   [CSP_JOURNAL_RESUME] = write_resume,
-        [CSP_JOURNAL_PAUSE] = write_pause,
+        [CSP_JOURNAL_PAUSE] = write_pause,   [CSP_JOURNAL_SWITCH_IN] = write_switch_in,
     };
     for (size_t i = 0; i < conversion->records.len; i++)
         writers[conversion->records.data[i]->type](conversion, conversion->records.data[i]);

@@ -68,12 +68,22 @@ static void pause_trace(struct csp_pmu *pmu, uint64_t cycle)
     pmu->pause_overflow = pmu->pause_due = UINT64_MAX;
 }
 
+void csp_pmu_interrupt_now(struct csp_pmu *pmu, uint64_t cycle)
+{
+    if (pmu->pause_overflow <= cycle && pmu->pause_due > cycle)
+        pmu->pause_due = cycle;
+    if (pmu->resume_overflow <= cycle && pmu->resume_due > cycle)
+        pmu->resume_due = cycle;
+    update_deadline(pmu);
+}
+
 enum csp_pmu_interrupt csp_pmu_take(struct csp_pmu *pmu, uint64_t cycle)
 {
-    enum csp_pmu_interrupt which = CSP_PMU_NOTHING;
+    enum csp_pmu_interrupt which;
     if (cycle < pmu->deadline)
-        return which;
-    if (pmu->pause_due <= pmu->resume_due) {
+        return CSP_PMU_NOTHING;
+    csp_pmu_interrupt_now(pmu, cycle);
+    if (pmu->pause_due <= cycle) {
         which = CSP_PMU_PAUSE;
         pause_trace(pmu, cycle);
     } else {

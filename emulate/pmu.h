@@ -2,7 +2,9 @@
  *
  * resume: counts cycles, period R. pause: counts cycles while the trace unit runs (pulse, what the
  * PMU event TRCEXTOUT1 counts), or all cycles (free-running). An interrupt is taken a few cycles
- * after the overflow, the skid; the counter goes on meanwhile, so that long-run rates are exact.
+ * after the overflow, the skid; the counter goes on meanwhile, so that long-run rates are exact. It
+ * serves every counter that has overflowed by then, pause before resume: the kernel's handler looks
+ * at the event counters before the cycle counter, which the resume event, opened first, has.
  */
 #ifndef CSP_EMULATE_PMU_H
 #define CSP_EMULATE_PMU_H
@@ -30,6 +32,9 @@ struct csp_pmu {
 /* Starts both counters at cycle 0. The members before the blank line are set, window and period at
  * least 1. */
 void csp_pmu_start(struct csp_pmu *pmu);
+/* Counters that have overflowed by `cycle` interrupt now: because another one does, or because the
+ * program calls the kernel, where an interrupt on its way is taken. */
+void csp_pmu_interrupt_now(struct csp_pmu *pmu, uint64_t cycle);
 /* The interrupt that is due at `cycle`, if any; call again until there is none. It has taken effect
  * on `tracing` when this returns. A RESUME while tracing and a PAUSE while not change nothing, but
  * they are interrupts all the same. */

@@ -9,6 +9,7 @@ enum {
     PACKET_TIMESTAMP = 0x02,
     PACKET_TRACE_ON = 0x04,
     PACKET_EXCEPTION = 0x06,
+    PACKET_CYCLE_COUNT = 0x0e,
     PACKET_ADDRESS_CONTEXT_64 = 0x85,
     PACKET_EXACT_MATCH = 0x90,
     PACKET_ADDRESS_SHORT = 0x95,
@@ -46,14 +47,25 @@ void csp_core_atom(struct csp_trace_core *core, bool taken)
     core->atoms |= (uint32_t)taken << core->atom_count++;
 }
 
+/* Seven bits a byte, lowest first, bit 7 set when more follow. */
+static void put_number(struct csp_trace_core *core, uint32_t value)
+{
+    for (; value > 0x7f; value >>= 7)
+        put(core, (value & 0x7f) | 0x80);
+    put(core, value);
+}
+
 void csp_core_sync(struct csp_trace_core *core)
 {
     static const uint8_t async[12] = {[11] = 0x80};
     csp_core_flush(core);
     csp_buf_add(&core->out, async, sizeof async);
+    bool cycles = core->configr & CSP_CONFIGR_CYCLE_COUNT;
     put(core, PACKET_TRACE_INFO);
-    put(core, 1); /* PLCTL: the INFO field follows */
-    put(core, 0); /* INFO: no cycle counts, no conditional or load/store tracing */
+    put(core, cycles ? 9 : 1); /* PLCTL: the fields INFO and CYCT follow */
+    put(core, cycles);         /* INFO: cycle counts; no conditional or load/store tracing */
+    if (cycles)
+        put_number(core, core->cycle_threshold);
     csp_core_reset(core);
 }
 
@@ -133,9 +145,9 @@ void csp_core_exception(struct csp_trace_core *core, enum csp_exception_type typ
  * bytes up to the highest that changed are sent. */
 void csp_core_timestamp(struct csp_trace_core *core, uint64_t value)
 {
-    csp_core_flush(core);
     if (!(core->configr & CSP_CONFIGR_TIMESTAMP))
         return;
+    csp_core_flush(core);
     put(core, PACKET_TIMESTAMP);
     uint64_t changed = core->timestamp_known ? value ^ core->timestamp : ~0ull;
     unsigned index = 0;
@@ -144,4 +156,18 @@ void csp_core_timestamp(struct csp_trace_core *core, uint64_t value)
     put(core, value >> (7 * index) & (index == 8 ? 0xff : 0x7f));
     core->timestamp = value;
     core->timestamp_known = true;
+}
+
+/* Format 1, which in commit mode 1 holds the count alone, above the threshold, in 20 bits. */
+void csp_core_cycles(struct csp_trace_core *core, uint64_t cycles)
+{
+    enum { UNKNOWN = 1, MOST = (1 << 20) - 1 };
+    csp_core_flush(core);
+    uint64_t count = cycles - core->cycle_threshold;
+    if (!cycles || count > MOST) {
+        put(core, PACKET_CYCLE_COUNT | UNKNOWN);
+        return;
+    }
+    put(core, PACKET_CYCLE_COUNT);
+    put_number(core, (uint32_t)count);
 }

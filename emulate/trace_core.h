@@ -16,17 +16,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of TRCCONFIGR that the core honours. Return stack, branch broadcast and cycle counting are
- * the bits 12, 3 and 4; the core does not implement them and TRCIDR0 says so. */
+/* Bits of TRCCONFIGR that the core and the trace unit honour. */
 enum {
+    CSP_CONFIGR_BRANCH_BROADCAST = 1 << 3,
+    CSP_CONFIGR_CYCLE_COUNT = 1 << 4,
     CSP_CONFIGR_CONTEXT_ID = 1 << 6,
     CSP_CONFIGR_TIMESTAMP = 1 << 11,
+    CSP_CONFIGR_RETURN_STACK = 1 << 12,
 };
 
-/* Identification registers of the core. TRCIDR0: 64-bit timestamps, commit mode 1. TRCIDR2:
- * 64-bit addresses, 4-byte context and VM identifiers. TRCIDR8: no speculation. */
+/* Identification registers of the core. TRCIDR0: 64-bit timestamps, commit mode 1, return stack,
+ * cycle counts, branch broadcast. TRCIDR2: 64-bit addresses, 4-byte context and VM identifiers,
+ * cycle counts of 12 bits. TRCIDR8: no speculation. */
 enum {
-    CSP_CORE_IDR0 = 1 << 29 | 8 << 24 | 1,
+    CSP_CORE_IDR0 = 1 << 29 | 8 << 24 | 1 << 9 | 1 << 7 | 1 << 5 | 1,
     CSP_CORE_IDR1_ETMV4 = 0x4100f421,
     CSP_CORE_IDR1_ETE = 0x4100fff1,
     CSP_CORE_IDR2 = 4 << 10 | 4 << 5 | 8,
@@ -49,6 +52,7 @@ struct csp_trace_core {
     /* Set by the owner before the first call. */
     uint32_t configr;
     uint32_t context_id;
+    uint32_t cycle_threshold; /* TRCCCCTLR: no cycle count is smaller */
 
     /* Packets, unformatted. The owner takes them and sets `len` to 0 as it pleases. */
     struct csp_buf out;
@@ -83,5 +87,8 @@ void csp_core_flush(struct csp_trace_core *core);
 void csp_core_exception(struct csp_trace_core *core, enum csp_exception_type type,
                         uint64_t return_address, bool after_indirect);
 void csp_core_timestamp(struct csp_trace_core *core, uint64_t value);
+/* So many cycles passed since the last count; not less than the threshold. 0: how many is not
+ * known. */
+void csp_core_cycles(struct csp_trace_core *core, uint64_t cycles);
 
 #endif

@@ -12,6 +12,9 @@
 #include "emulate/flow.h"
 #include "emulate/trace_core.h"
 
+/* Return addresses that the unit keeps. */
+enum { CSP_UNIT_RETURN_STACK = 3 };
+
 struct csp_trace_unit {
     struct csp_trace_core core;
     /* Set by the owner: timestamps at most every so many units of `now`; 0 sends none but those
@@ -19,12 +22,21 @@ struct csp_trace_unit {
     uint64_t timestamp_interval;
     uint64_t synchronisation_bytes; /* A-Sync at least every so many bytes (TRCSYNCPR); 0: never */
     uint64_t kernel_vectors;        /* VBAR_EL1 */
+    /* Kept up to date by the owner. */
+    uint64_t cycle;  /* of the processor, for cycle counts */
+    bool broadcasts; /* branch broadcast is on, here */
 
     bool enabled;
     bool synchronised;  /* A-Sync and Trace Info were sent since it was enabled */
     bool tracing;       /* within a run: after Trace On, before the exception that ends it */
-    bool target_untold; /* the last branch was indirect and its target is still to be sent */
-    bool atom_since_timestamp;
+    bool target_untold; /* where the last branch went is still to be sent */
+    bool target_direct; /* its code tells, too: branch broadcast */
+    bool may_return;    /* it may take its target from the return stack */
+    bool atom_since_timestamp, atom_since_count;
+    bool count_known;    /* a cycle count was sent since the last Trace On */
+    uint64_t counted_at; /* `cycle` then */
+    uint64_t return_stack[CSP_UNIT_RETURN_STACK];
+    unsigned return_depth;
     uint64_t next_timestamp;
     size_t synchronised_at; /* value of core.out.len; see csp_unit_take */
 };
@@ -36,8 +48,10 @@ void csp_unit_disable(struct csp_trace_unit *unit);
 /* Execution is at `pc`, at EL0, and the instruction there is about to run. Call it for the first
  * instruction after a branch, an exception's return or an enabling; other calls do no harm. */
 void csp_unit_enter(struct csp_trace_unit *unit, uint64_t pc, uint64_t now);
-/* An instruction of this kind ran and was `taken` (conditional ones; all others branch). */
-void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool taken);
+/* An instruction of this kind ran and was `taken` (conditional ones; all others branch). The one
+ * behind it is at `next`. */
+void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool taken,
+                     uint64_t next);
 /* The kernel is entered; `return_address` is the preferred return address. */
 void csp_unit_exception(struct csp_trace_unit *unit, enum csp_exception_type type,
                         uint64_t return_address, uint64_t now);

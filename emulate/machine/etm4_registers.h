@@ -9,6 +9,8 @@ enum csp_etm4_register {
     TRCEVENTCTL0R = 0x020,
     TRCTSCTLR = 0x030,
     TRCSYNCPR = 0x034,
+    TRCCCCTLR = 0x038,
+    TRCBBCTLR = 0x03c,
     TRCTRACEIDR = 0x040,
     TRCVICTLR = 0x080,
     TRCVIIECTLR = 0x084,

@@ -9,6 +9,7 @@ enum {
     OSLSR_LOCKED = 1 << 1,
     VICTLR_EXCLUDE_EL0 = 1 << 20,
     VICTLR_EXCLUDE_EL1 = 1 << 21,
+    BBCTLR_INCLUDE = 1 << 8,
 
     EVENTS = 4,
     /* Virtual counter: 62.5 MHz in QEMU's virt machine, where a cycle is 1 ns. */
@@ -85,6 +86,17 @@ static void save_resources(struct csp_etm4_unit *etm)
     csp_coresight_set(&etm->device, TRCSEQSTR, etm->resources.sequencer);
 }
 
+/* The addresses that a pair of comparators spans. */
+static struct csp_etm4_range range_of(const struct csp_etm4_unit *etm, unsigned pair, bool include)
+{
+    unsigned low = TRCACVR0 + 16 * pair, high = low + 8;
+    return (struct csp_etm4_range){
+        .first = get(etm, low) | (uint64_t)get(etm, low + 4) << 32,
+        .last = get(etm, high) | (uint64_t)get(etm, high + 4) << 32,
+        .include = include,
+    };
+}
+
 /* Pairs of address comparators that TRCVIIECTLR names: included ones, then excluded ones. */
 static void load_ranges(struct csp_etm4_unit *etm)
 {
@@ -92,15 +104,22 @@ static void load_ranges(struct csp_etm4_unit *etm)
     etm->range_count = 0;
     for (unsigned i = 0; i < 8; i++) {
         bool include = control >> i & 1, exclude = control >> (16 + i) & 1;
-        unsigned low = TRCACVR0 + 16 * i, high = low + 8;
-        if (!include && !exclude)
-            continue;
-        etm->ranges[etm->range_count++] = (struct csp_etm4_range){
-            .first = get(etm, low) | (uint64_t)get(etm, low + 4) << 32,
-            .last = get(etm, high) | (uint64_t)get(etm, high + 4) << 32,
-            .include = include,
-        };
+        if (include || exclude)
+            etm->ranges[etm->range_count++] = range_of(etm, i, include);
     }
+}
+
+/* TRCBBCTLR: in its ranges branches are broadcast, or (mode 0) everywhere else. */
+static bool broadcasts_at(const struct csp_etm4_unit *etm, uint64_t pc)
+{
+    bool inside = false;
+    if (!(etm->unit.core.configr & CSP_CONFIGR_BRANCH_BROADCAST))
+        return false;
+    for (unsigned i = 0; i < 8; i++) {
+        struct csp_etm4_range range = range_of(etm, i, true);
+        inside |= etm->broadcast_control >> i & 1 && pc >= range.first && pc <= range.last;
+    }
+    return inside == (etm->broadcast_control & BBCTLR_INCLUDE ? true : false);
 }
 
 static bool in_ranges(const struct csp_etm4_unit *etm, uint64_t pc)
@@ -132,6 +151,8 @@ static void enable(struct csp_etm4_unit *etm, uint64_t cycles)
     etm->kernel_enables += etm->traces_kernel;
     etm->cycles = cycles;
     etm->unit.core.configr = get(etm, TRCCONFIGR);
+    etm->unit.core.cycle_threshold = get(etm, TRCCCCTLR) & 0xfff;
+    etm->broadcast_control = get(etm, TRCBBCTLR);
     etm->unit.timestamp_interval = 0;
     etm->unit.synchronisation_bytes = syncpr ? 1ull << syncpr : 0;
     csp_unit_enable(&etm->unit);
@@ -226,6 +247,8 @@ void csp_etm4_unit_enter(struct csp_etm4_unit *etm, uint64_t pc, uint64_t cycles
         return;
     advance(etm, cycles, etm->user);
     etm->user = true;
+    etm->unit.cycle = cycles;
+    etm->unit.broadcasts = broadcasts_at(etm, pc);
     if (in_view(etm, pc))
         csp_unit_enter(&etm->unit, pc, cycles / CYCLES_PER_TICK);
     else

@@ -2,7 +2,8 @@
  *
  * Played: claim tags, both locks, enabling and disabling with their status bits, exception-level
  * and address-range filters, the event of ViewInst, context ID, timestamps by event, counters,
- * sequencer, selectors, external output 1. TRCIDR0 to 5 announce what the trace core can do.
+ * sequencer, selectors, external output 1, return stack, cycle counts, branch broadcast. TRCIDR0 to
+ * 5 announce what the trace core can do.
  *
  * Source: Arm ETM architecture specification (IHI 0064H).
  */
@@ -25,7 +26,8 @@ struct csp_etm4_unit {
     /* Read from the registers when it is enabled. */
     unsigned trace_id;
     unsigned view_event, timestamp_event, output_event;
-    bool uses_resources; /* a counter or the sequencer can change an event */
+    uint32_t broadcast_control; /* TRCBBCTLR */
+    bool uses_resources;        /* a counter or the sequencer can change an event */
     bool traces_user, traces_kernel;
     struct csp_etm4_range {
         uint64_t first, last;

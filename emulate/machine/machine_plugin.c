@@ -7,13 +7,13 @@
  */
 #include "base/arena.h"
 #include "emulate/machine/coresight_system.h"
-#include "emulate/machine/qemu_memory_api.h"
 #include "emulate/machine/qemu_system.h"
+#include "emulate/qemu_plugin_api.h"
 
 #include <stdio.h>
 #include <string.h>
 
-CSP_QEMU_EXPORT int qemu_plugin_version = CSP_QEMU_PLUGIN_VERSION;
+int qemu_plugin_version = CSP_QEMU_PLUGIN_VERSION;
 
 /* The emulated machine: one a process, as QEMU's own is. */
 static struct csp_coresight_system machine;
@@ -176,8 +176,8 @@ static FILE *open_output(const char *path, bool *failed)
     return file;
 }
 
-CSP_QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info,
-                                        int argc, char **argv)
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info, int argc,
+                        char **argv)
 {
     const char *missing = csp_qemu_lookup();
     bool failed = false, have_ram = false;

@@ -33,7 +33,7 @@ static void finish_block(struct csp_processor *processor, uint64_t next, uint64_
     enum csp_flow_kind kind = code->flow.kind;
     bool taken = csp_flow_is_waypoint(kind) && kind != CSP_FLOW_BARRIER &&
                  (kind != CSP_FLOW_CONDITIONAL || next != end);
-    csp_unit_branch(&processor->etm->unit, kind, taken);
+    csp_unit_branch(&processor->etm->unit, kind, taken, end);
     processor->user_instructions += code->count;
     if (!processor->with_truth)
         return;

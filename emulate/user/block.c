@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "emulate/user/qemu_plugin_api.h"
+#include "emulate/qemu_plugin_api.h"
 
 #include <pthread.h>
 #include <string.h>

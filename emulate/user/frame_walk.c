@@ -1,10 +1,9 @@
 #include "emulate/user/frame_walk.h"
 
 #include "emulate/user/guest.h"
+#include "perfdata/sample_record.h"
 
 #include <string.h>
-
-#define PERF_CONTEXT_USER ((uint64_t)-512)
 
 /* Bits 54 to 48 of a user address hold the signature, with 48-bit addresses. */
 #define PAC_MASK UINT64_C(0x007f000000000000)
@@ -17,7 +16,7 @@ static uint64_t strip(uint64_t address)
 unsigned csp_unwind_callchain(uint64_t pc, uint64_t fp, uint64_t *chain)
 {
     unsigned count = 0;
-    chain[count++] = PERF_CONTEXT_USER;
+    chain[count++] = CSP_CONTEXT_USER;
     chain[count++] = pc;
     while (count <= CSP_CALLCHAIN_MOST && fp && !(fp & 7)) {
         struct {

@@ -5,12 +5,14 @@
 
 #include "emulate/user/vcpu.h"
 
-/* An interrupt is taken before the instruction at `pc`. */
+/* An interrupt is taken before the instruction at `pc`; in the kernel if the thread is there. */
 void csp_kernel_resume(struct csp_vcpu *vcpu, uint64_t pc, bool opens);
 void csp_kernel_pause(struct csp_vcpu *vcpu, uint64_t pc);
-/* The thread ends with its window open. */
-void csp_kernel_close_unsampled(struct csp_vcpu *vcpu);
-/* Announces what is left in the sink. */
-void csp_kernel_drain(struct csp_vcpu *vcpu);
+
+/* The thread gives its processor away, or ends: a window that is open ends without a sample, and
+ * one opens without a sample when it runs again. Paused belongs to the event, not to the
+ * processor. */
+void csp_kernel_switch_out(struct csp_vcpu *vcpu);
+void csp_kernel_switch_in(struct csp_vcpu *vcpu);
 
 #endif

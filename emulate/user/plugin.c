@@ -1,5 +1,5 @@
 /* The plugin for qemu-aarch64: QEMU's callbacks, and the system calls that change what runs. */
-#include "emulate/user/qemu_plugin_api.h"
+#include "emulate/qemu_plugin_api.h"
 
 #include "emulate/user/block.h"
 #include "emulate/user/guest.h"
@@ -12,10 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-CSP_QEMU_EXPORT extern int qemu_plugin_version;
-CSP_QEMU_EXPORT int qemu_plugin_version = CSP_QEMU_PLUGIN_VERSION;
-CSP_QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_plugin_info *info,
-                                        int argc, char **argv);
+int qemu_plugin_version = CSP_QEMU_PLUGIN_VERSION;
 
 /* include/uapi/asm-generic/unistd.h */
 enum {
@@ -149,19 +146,18 @@ static void on_thread_end(qemu_plugin_id_t id, unsigned index)
     (void)id, (void)index;
     struct csp_vcpu *vcpu = csp_vcpu_current();
     if (vcpu)
-        csp_vcpu_end(vcpu, true);
+        csp_vcpu_end(vcpu);
 }
 
 /* QEMU has stopped all threads; the calling one is in exit_group. */
 static void on_process_end(qemu_plugin_id_t id, void *user)
 {
     (void)id, (void)user;
-    struct csp_vcpu *self = csp_vcpu_current();
-    if (!self)
+    if (!csp_vcpu_current())
         return;
     csp_machine.recording = false;
     for (size_t i = 0; i < csp_machine.vcpus.len; i++)
-        csp_vcpu_end(csp_machine.vcpus.data[i], csp_machine.vcpus.data[i] == self);
+        csp_vcpu_end(csp_machine.vcpus.data[i]);
     csp_machine_conclude();
 }
 

@@ -3,6 +3,7 @@
 #ifndef CSP_EMULATE_USER_SHARED_STATE_H
 #define CSP_EMULATE_USER_SHARED_STATE_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "emulate/journal.h"
@@ -13,6 +14,14 @@
 #include <stdbool.h>
 
 struct csp_vcpu;
+
+/* The trace sink of all processors together. */
+struct csp_etr {
+    struct csp_buf bytes; /* frames that no AUX record has announced */
+    uint64_t newest;      /* when they were written */
+    unsigned owners;      /* threads that run with their event, paused or not */
+    bool lost;            /* older bytes were overwritten */
+};
 
 struct csp_machine {
     struct csp_emulate_settings settings;
@@ -25,7 +34,8 @@ struct csp_machine {
     CSP_VEC(struct csp_vcpu *) vcpus; /* of all threads, ended ones too */
     struct csp_map signal_handlers;   /* address → 1 */
     struct csp_journal_totals totals; /* of threads that ended */
-    bool failed;                      /* a write to the journal failed: said once */
+    struct csp_etr etr;
+    bool failed; /* a write to the journal failed: said once */
 };
 
 extern struct csp_machine csp_machine;

@@ -22,8 +22,10 @@ static struct csp_vcpu *start(void)
     vcpu->traced = vcpu->cpu < CSP_EMULATE_CPUS;
     vcpu->truth.fd = settings->truth;
     vcpu->unit = (struct csp_trace_unit){
-        .core = {.configr = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP,
-                 .context_id = vcpu->tid},
+        .core = {.configr = settings->configr,
+                 .context_id = vcpu->tid,
+                 .cycle_threshold = CSP_EMULATE_CYCLE_THRESHOLD},
+        .broadcasts = settings->configr & CSP_CONFIGR_BRANCH_BROADCAST,
         .timestamp_interval = settings->timestamp_interval,
         .synchronisation_bytes = 4096,
         .kernel_vectors = KERNEL_VECTORS,
@@ -45,6 +47,7 @@ static struct csp_vcpu *start(void)
     struct csp_journal_record record = {
         .type = CSP_JOURNAL_THREAD, .tid = vcpu->tid, .cpu = vcpu->cpu, .time = csp_vcpu_now(vcpu)};
     csp_machine_record(&record, NULL, 0);
+    csp_kernel_switch_in(vcpu);
     return vcpu;
 }
 
@@ -93,6 +96,7 @@ static void enter(struct csp_vcpu *vcpu, uint64_t pc)
         csp_truth_run(&vcpu->truth, pc);
         vcpu->run_open = true;
     }
+    vcpu->unit.cycle = vcpu->cycles;
     csp_unit_enter(&vcpu->unit, pc, counter(vcpu));
 }
 
@@ -118,7 +122,7 @@ static void complete(struct csp_vcpu *vcpu, const struct csp_block *block, uint6
                  (block->kind != CSP_FLOW_CONDITIONAL || to == block->target);
     retire(vcpu, block->instructions);
     if (vcpu->window_open && csp_flow_is_waypoint(block->kind)) {
-        csp_unit_branch(&vcpu->unit, block->kind, taken);
+        csp_unit_branch(&vcpu->unit, block->kind, taken, block->end);
         if (taken)
             csp_truth_branch(&vcpu->truth, csp_block_last(block), to, block->kind);
         vcpu->just_branched = true;
@@ -231,15 +235,12 @@ static void interrupted(struct csp_vcpu *vcpu, const struct csp_block *block, ui
     push_signals(vcpu, frames, signals);
 }
 
-/* The block ended in a system call, from which the program came back at `next`. */
-static void returned_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *block,
-                                 uint64_t next)
+/* The system call that `block` ended in is over; the program goes on at `next`. */
+static void return_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *block, uint64_t next)
 {
     struct csp_signal_frame frames[SIGNALS_MOST];
-    retire(vcpu, block->instructions);
-    vcpu->totals.system_calls_in_windows += vcpu->window_open;
-    exception(vcpu, CSP_EXCEPTION_CALL, block->end);
-    csp_vcpu_catch_up(vcpu);
+    if (vcpu->asleep)
+        csp_kernel_switch_in(vcpu);
     if (vcpu->in_sigreturn)
         csp_truth_sigreturn(&vcpu->truth);
     vcpu->in_sigreturn = false;
@@ -256,20 +257,21 @@ static uint64_t stack_pointer(const struct csp_vcpu *vcpu)
 static void settle(struct csp_vcpu *vcpu, const struct csp_block *block,
                    const struct csp_block *next)
 {
-    if (block->kind == CSP_FLOW_SYSTEM_CALL)
-        returned_from_kernel(vcpu, block, next->start);
+    if (vcpu->in_kernel)
+        return_from_kernel(vcpu, block, next->start);
     else if (leads_to(vcpu, block, next->start))
         complete(vcpu, block, next->start, next, stack_pointer(vcpu));
     else
         interrupted(vcpu, block, next->start);
 }
 
-/* Takes the interrupts that are due before the instruction at `pc`. */
+/* Takes the interrupts that are due before the instruction at `pc`, in the kernel or before it is
+ * entered. */
 static void take_interrupts(struct csp_vcpu *vcpu, uint64_t pc)
 {
     enum csp_pmu_interrupt which;
     while ((which = csp_pmu_take(&vcpu->pmu, vcpu->cycles)) != CSP_PMU_NOTHING) {
-        if (vcpu->window_open)
+        if (vcpu->window_open && !vcpu->in_kernel)
             exception(vcpu, CSP_EXCEPTION_IRQ, pc);
         if (which == CSP_PMU_RESUME)
             csp_kernel_resume(vcpu, pc, !vcpu->window_open);
@@ -284,7 +286,7 @@ static void take_interrupts(struct csp_vcpu *vcpu, uint64_t pc)
 static bool uneventful(struct csp_vcpu *vcpu, const struct csp_block *block)
 {
     const struct csp_block *previous = vcpu->previous;
-    if (vcpu->attentive || !previous ||
+    if (vcpu->attentive || !previous || vcpu->in_kernel ||
         (block->start != previous->end && block->start != previous->target &&
          !csp_flow_is_indirect(previous->kind)) ||
         vcpu->cycles + previous->instructions >= vcpu->deadline)
@@ -301,6 +303,7 @@ void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block)
         return;
     if (vcpu->previous)
         settle(vcpu, vcpu->previous, block);
+    vcpu->in_kernel = false;
     if (vcpu->cycles >= vcpu->deadline)
         take_interrupts(vcpu, block->start);
     if (vcpu->window_open)
@@ -312,31 +315,71 @@ void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block)
         vcpu->register_target = csp_guest_register(block->target_register);
 }
 
+/* Calls that give the processor away, most often (include/uapi/asm-generic/unistd.h). */
+static bool may_sleep(int64_t number)
+{
+    enum {
+        EPOLL_PWAIT = 22,
+        PSELECT6 = 72,
+        PPOLL = 73,
+        WAITID = 95,
+        FUTEX = 98,
+        NANOSLEEP = 101,
+        CLOCK_NANOSLEEP = 115,
+        SCHED_YIELD = 124,
+        SIGSUSPEND = 133,
+        WAIT4 = 260,
+    };
+    switch (number) {
+    case EPOLL_PWAIT:
+    case PSELECT6:
+    case PPOLL:
+    case WAITID:
+    case FUTEX:
+    case NANOSLEEP:
+    case CLOCK_NANOSLEEP:
+    case SCHED_YIELD:
+    case SIGSUSPEND:
+    case WAIT4:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number)
 {
-    csp_vcpu_now(vcpu);
+    const struct csp_block *block = vcpu->previous;
     vcpu->in_sigreturn = number == SYSTEM_CALL_SIGRETURN;
+    csp_vcpu_now(vcpu); /* whoever waits for this thread will know */
+    if (!block)
+        return;
+    retire(vcpu, block->instructions);
+    vcpu->totals.system_calls_in_windows += vcpu->window_open;
+    exception(vcpu, CSP_EXCEPTION_CALL, block->end);
+    vcpu->in_kernel = true;
+    if (vcpu->traced) {
+        csp_pmu_interrupt_now(&vcpu->pmu, vcpu->cycles);
+        take_interrupts(vcpu, block->end);
+    }
+    if (may_sleep(number))
+        csp_kernel_switch_out(vcpu);
 }
 
 void csp_vcpu_system_call_return(struct csp_vcpu *vcpu)
 {
-    if (!vcpu->window_open)
-        csp_vcpu_catch_up(vcpu);
+    csp_vcpu_catch_up(vcpu);
 }
 
-void csp_vcpu_end(struct csp_vcpu *vcpu, bool known)
+void csp_vcpu_end(struct csp_vcpu *vcpu)
 {
     if (vcpu->ended)
         return;
-    if (known && vcpu->previous && vcpu->previous->kind == CSP_FLOW_SYSTEM_CALL) {
-        retire(vcpu, vcpu->previous->instructions);
-        exception(vcpu, CSP_EXCEPTION_CALL, vcpu->previous->end);
-    } else if (vcpu->window_open && vcpu->run_open) {
+    if (!vcpu->in_kernel && vcpu->window_open && vcpu->run_open)
         csp_truth_run_end(&vcpu->truth, 0, 0);
-    }
     vcpu->previous = NULL;
-    csp_kernel_close_unsampled(vcpu);
-    csp_kernel_drain(vcpu);
+    if (!vcpu->asleep)
+        csp_kernel_switch_out(vcpu);
     vcpu->ended = true;
     vcpu->deadline = UINT64_MAX;
     struct csp_journal_record record = {

@@ -33,7 +33,10 @@ struct csp_vcpu {
     uint64_t waited;          /* nanoseconds in the kernel; with `cycles` they make the clock */
     uint64_t register_target; /* of the indirect branch in `previous`, when `register_known` */
     bool register_known;
-    bool in_sigreturn;
+    bool in_kernel;     /* in the system call that `previous` ends in */
+    bool in_sigreturn;  /* which is that one */
+    bool asleep;        /* switched out: another thread has the processor */
+    bool reopens;       /* was switched out within a window */
     bool just_branched; /* since the trace unit heard of an address */
     uint64_t opened_at;
 
@@ -50,10 +53,10 @@ struct csp_vcpu *csp_vcpu_current(void);
 void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block);
 /* The thread is about to call the kernel. */
 void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number);
-/* … and is back from it; within a window the next step tells, after the trace did. */
+/* … and is back from it. */
 void csp_vcpu_system_call_return(struct csp_vcpu *vcpu);
-/* The thread ends, or the whole process does; `known` when its last block has run to its end. */
-void csp_vcpu_end(struct csp_vcpu *vcpu, bool known);
+/* The thread ends, or the whole process does. */
+void csp_vcpu_end(struct csp_vcpu *vcpu);
 void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals *totals);
 /* The virtual time, in nanoseconds; tells the other threads. */
 uint64_t csp_vcpu_now(const struct csp_vcpu *vcpu);

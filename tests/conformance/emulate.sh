@@ -15,11 +15,12 @@ command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"
 
 failed=0
 perf=$(command -v perf || true)
+judge=
 [ -n "$perf" ] || echo "skipped in part: there is no perf to decode the recordings with"
 
 # Warnings of code without a file are right: the program itself jumps there to leave a handler.
 quiet_decode() {
-    "$CSPROF" decode -q -i csprof.data "$@" 2>err || { cat err; return 1; }
+    "$CSPROF" decode -q -i csprof.data ${judge:+--engine $judge} "$@" 2>err || { cat err; return 1; }
     ! grep -v "is in no mapping that was recorded" err
 }
 
@@ -59,7 +60,18 @@ for protocol in etmv4 ete; do
     check signals 500 "${options[@]}" || failed=1
     check mill "$CSPROF_SOURCE/demo/unseen.mill" --protocol "$protocol" --period 90001 || failed=1
 done
-perf= # it has had its say about every kind of packet
+# What else a trace unit may do, and all of it together; judged by both engines, too.
+judge=both
+features() { # PROTOCOL LIST
+    local options=(--trace-options "$2" --protocol "$1" --period 9001 --window 600)
+    check deep_recursion 1 "${options[@]}" || failed=1
+    check signals 200 "${options[@]}" || failed=1
+}
+features etmv4 retstack
+features etmv4 cyclecount
+features etmv4 branch-broadcast
+features ete retstack,cyclecount,branch-broadcast
+perf= judge= # they have had their say about every kind of packet
 check deep_recursion 2 --emulate-granularity block || failed=1
 check threads 1 --emulate-granularity block --protocol ete || failed=1
 check signals 1000 --emulate-granularity block --timestamp-interval 100 || failed=1

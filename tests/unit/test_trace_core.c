@@ -41,7 +41,7 @@ static char *read_by_opencsd(const void *data, size_t size)
         .reg_idr0 = CSP_CORE_IDR0,
         .reg_idr1 = CSP_CORE_IDR1_ETMV4,
         .reg_idr2 = CSP_CORE_IDR2,
-        .reg_configr = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP,
+        .reg_configr = CSP_CONFIGR_CONTEXT_ID | CSP_CONFIGR_TIMESTAMP | CSP_CONFIGR_CYCLE_COUNT,
         .reg_traceidr = 0x10,
         .arch_ver = ARCH_V8,
         .core_prof = profile_CortexA,
@@ -270,13 +270,13 @@ static void a_window_with_a_system_call_and_an_interrupt(void **state)
     struct csp_trace_unit unit = make_unit();
     csp_unit_enable(&unit);
     csp_unit_enter(&unit, 0x400000, 100);
-    csp_unit_branch(&unit, CSP_FLOW_CONDITIONAL, true);
+    csp_unit_branch(&unit, CSP_FLOW_CONDITIONAL, true, 0x400010);
     csp_unit_enter(&unit, 0x400100, 103);
-    csp_unit_branch(&unit, CSP_FLOW_RETURN, true);
+    csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0);
     csp_unit_enter(&unit, 0x400020, 106);
     csp_unit_exception(&unit, CSP_EXCEPTION_CALL, 0x400028, 108);
     csp_unit_enter(&unit, 0x400028, 300);
-    csp_unit_branch(&unit, CSP_FLOW_INDIRECT, true);
+    csp_unit_branch(&unit, CSP_FLOW_INDIRECT, true, 0);
     csp_unit_exception(&unit, CSP_EXCEPTION_IRQ, 0x400200, 310); /* before its target ran */
     csp_unit_disable(&unit);
     assert_packets(&unit, "I_ASYNC\n"
@@ -308,7 +308,7 @@ static void synchronises_again_within_a_long_run(void **state)
     unit.synchronisation_bytes = 16;
     csp_unit_enable(&unit);
     csp_unit_enter(&unit, 0x400000, 1);
-    csp_unit_branch(&unit, CSP_FLOW_RETURN, true);
+    csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0);
     csp_unit_enter(&unit, 0x7f0000000000, 2);
     assert_packets(&unit, "I_ASYNC\n"
                           "I_TRACE_INFO\n"
@@ -323,12 +323,103 @@ static void synchronises_again_within_a_long_run(void **state)
     csp_buf_free(&unit.core.out);
 }
 
+static void a_return_stack_leaves_out_where_returns_go(void **state)
+{
+    (void)state;
+    struct csp_trace_unit unit = make_unit();
+    unit.core.configr = CSP_CONFIGR_RETURN_STACK;
+    csp_unit_enable(&unit);
+    csp_unit_enter(&unit, 0x400000, 0);
+    csp_unit_branch(&unit, CSP_FLOW_CALL, true, 0x400004);
+    csp_unit_enter(&unit, 0x400100, 0);
+    csp_unit_branch(&unit, CSP_FLOW_INDIRECT_CALL, true, 0x400108);
+    csp_unit_enter(&unit, 0x400200, 0);
+    csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0);
+    csp_unit_enter(&unit, 0x400108, 0); /* as the stack says */
+    csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0);
+    csp_unit_enter(&unit, 0x400010, 0); /* elsewhere: the stack stays */
+    csp_unit_branch(&unit, CSP_FLOW_INDIRECT, true, 0);
+    csp_unit_enter(&unit, 0x400004, 0);
+    csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0); /* and now it is empty */
+    csp_unit_enter(&unit, 0x400004, 0);
+    csp_unit_disable(&unit);
+    assert_packets(&unit, "I_ASYNC\n"
+                          "I_TRACE_INFO\n"
+                          "I_TRACE_ON\n"
+                          "I_ADDR_CTXT_L_64IS0 400000\n"
+                          "I_ATOM_F2 EE\n"
+                          "I_ADDR_S_IS0 400200\n"
+                          "I_ATOM_F2 EE\n"
+                          "I_ADDR_S_IS0 400010\n"
+                          "I_ATOM_F2 EE\n"
+                          "I_ADDR_S_IS0 400004\n");
+    csp_buf_free(&unit.core.out);
+}
+
+static void branch_broadcast_tells_where_direct_branches_go(void **state)
+{
+    (void)state;
+    struct csp_trace_unit unit = make_unit();
+    unit.core.configr = CSP_CONFIGR_BRANCH_BROADCAST;
+    unit.broadcasts = true;
+    csp_unit_enable(&unit);
+    csp_unit_enter(&unit, 0x400000, 0);
+    csp_unit_branch(&unit, CSP_FLOW_CONDITIONAL, true, 0);
+    csp_unit_enter(&unit, 0x400020, 0);
+    csp_unit_branch(&unit, CSP_FLOW_CONDITIONAL, false, 0); /* goes on: nothing to tell */
+    csp_unit_enter(&unit, 0x400024, 0);
+    csp_unit_branch(&unit, CSP_FLOW_DIRECT, true, 0);
+    csp_unit_exception(&unit, CSP_EXCEPTION_IRQ, 0x400100, 0); /* its address is not the branch's */
+    csp_unit_disable(&unit);
+    assert_packets(&unit, "I_ASYNC\n"
+                          "I_TRACE_INFO\n"
+                          "I_TRACE_ON\n"
+                          "I_ADDR_CTXT_L_64IS0 400000\n"
+                          "I_ATOM_F1 E\n"
+                          "I_ADDR_S_IS0 400020\n"
+                          "I_ATOM_F2 NE\n"
+                          "I_EXCEPT IRQ; Ret Addr Follows;\n"
+                          "I_ADDR_S_IS0 400100\n"
+                          "I_ADDR_CTXT_L_64IS0 ffff800080010c80\n");
+    csp_buf_free(&unit.core.out);
+}
+
+static void cycle_counts_keep_to_the_threshold(void **state)
+{
+    (void)state;
+    struct csp_trace_unit unit = make_unit();
+    unit.core.configr = CSP_CONFIGR_CYCLE_COUNT;
+    unit.core.cycle_threshold = 0x100;
+    csp_unit_enable(&unit);
+    static const uint64_t cycles[] = {5000, 5010, 5300, 5555, 5556, 6000};
+    for (size_t i = 0; i < sizeof cycles / sizeof *cycles; i++) {
+        unit.cycle = cycles[i];
+        csp_unit_enter(&unit, 0x400000, 0);
+        csp_unit_branch(&unit, CSP_FLOW_DIRECT, true, 0);
+    }
+    csp_unit_disable(&unit);
+    /* Since when the first counts is not known (no count, which reads as 0); it comes at 5010. */
+    char *text = read_by_opencsd(unit.core.out.data, unit.core.out.len);
+    assert_non_null(strstr(text, "CC_THRESHOLD=0x100"));
+    static const char *const counts[] = {"0x0\n", "0x122\n", "0x100\n", "0x1bc\n"};
+    const char *at = text;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        at = strstr(at, "I_CCNT_F1");
+        assert_non_null(at);
+        at = strstr(at, "Count=0x") + strlen("Count=");
+        assert_int_equal(strncmp(at, counts[i], strlen(counts[i])), 0);
+    }
+    assert_null(strstr(at, "I_CCNT"));
+    free(text);
+    csp_buf_free(&unit.core.out);
+}
+
 static void a_disabled_unit_is_silent(void **state)
 {
     (void)state;
     struct csp_trace_unit unit = make_unit();
     csp_unit_enter(&unit, 0x400000, 1);
-    csp_unit_branch(&unit, CSP_FLOW_DIRECT, true);
+    csp_unit_branch(&unit, CSP_FLOW_DIRECT, true, 0);
     csp_unit_exception(&unit, CSP_EXCEPTION_IRQ, 0x400000, 2);
     assert_int_equal(unit.core.out.len, 0);
 }
@@ -427,6 +518,9 @@ int main(void)
         cmocka_unit_test(timestamps_send_only_what_changed),
         cmocka_unit_test(a_window_with_a_system_call_and_an_interrupt),
         cmocka_unit_test(synchronises_again_within_a_long_run),
+        cmocka_unit_test(a_return_stack_leaves_out_where_returns_go),
+        cmocka_unit_test(branch_broadcast_tells_where_direct_branches_go),
+        cmocka_unit_test(cycle_counts_keep_to_the_threshold),
         cmocka_unit_test(a_disabled_unit_is_silent),
         cmocka_unit_test(instructions_are_classified_from_their_encoding),
         cmocka_unit_test(frames_give_back_their_bytes),
