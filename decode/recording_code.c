@@ -16,7 +16,8 @@ struct recording_code {
     struct csp_code_view view;
     struct csp_recording *recording;
     uint32_t pid;                             /* of the current chunk */
-    uint64_t time;                            /* likewise */
+    uint64_t time;                            /* likewise: of its end */
+    uint64_t since;                           /* the end of the chunk before, 0: of none */
     CSP_VEC(struct csp_missing_code) missing; /* by binary number; merged at the end */
     struct csp_missing_code unmapped;
     struct known known[CACHED];
@@ -52,7 +53,7 @@ static bool look_up(struct recording_code *code, uint64_t context_id, uint64_t a
     struct csp_recording *recording = code->recording;
     uint32_t pid = process_of(code, context_id);
     const struct csp_mapping *mapping =
-        csp_spaces_find(recording->spaces, pid, code->time, address);
+        csp_spaces_find_since(recording->spaces, pid, code->since, code->time, address);
     const char *why;
     known->valid = false;
     if (!mapping) {
@@ -118,6 +119,7 @@ static void enter(struct csp_code_view *view, const struct csp_chunk *chunk)
 {
     struct recording_code *code = (struct recording_code *)view;
     code->pid = chunk->pid;
+    code->since = code->time;
     code->time = chunk->time ? chunk->time : UINT64_MAX;
     for (int i = 0; i < CACHED; i++)
         code->known[i].valid = false;

@@ -270,6 +270,17 @@ const struct csp_mapping *csp_spaces_find(const struct csp_spaces *spaces, uint3
     return version ? csp_space_tree_find(&spaces->tree, version->root, address) : NULL;
 }
 
+const struct csp_mapping *csp_spaces_find_since(const struct csp_spaces *spaces, uint32_t pid,
+                                                uint64_t from, uint64_t to, uint64_t address)
+{
+    const struct csp_mapping *mapping = csp_spaces_find(spaces, pid, to, address);
+    const struct version *version = version_at(spaces, pid, to),
+                         *first = version_at(spaces, pid, from);
+    while (!mapping && version > first)
+        mapping = csp_space_tree_find(&spaces->tree, (--version)->root, address);
+    return mapping;
+}
+
 void csp_spaces_each(const struct csp_spaces *spaces, uint32_t pid, uint64_t time,
                      void (*visit)(void *user, const struct csp_mapping *mapping), void *user)
 {

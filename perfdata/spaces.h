@@ -44,6 +44,10 @@ void csp_spaces_map(struct csp_spaces *spaces, uint64_t time, const struct csp_m
  * before it began. Valid until csp_spaces_destroy, but not across csp_spaces_add. */
 const struct csp_mapping *csp_spaces_find(const struct csp_spaces *spaces, uint32_t pid,
                                           uint64_t time, uint64_t address);
+/* Like csp_spaces_find at `to`; when nothing is at `address` then, what was there last, but not
+ * longer ago than `from`: an execve takes away all that was mapped. */
+const struct csp_mapping *csp_spaces_find_since(const struct csp_spaces *spaces, uint32_t pid,
+                                                uint64_t from, uint64_t to, uint64_t address);
 /* Visits the mappings of a process at a moment in address order, the kernel's not among them. */
 void csp_spaces_each(const struct csp_spaces *spaces, uint32_t pid, uint64_t time,
                      void (*visit)(void *user, const struct csp_mapping *mapping), void *user);

@@ -4,7 +4,7 @@
  * none was recorded):
  *   1. what --code names for it; its build-id is then not asked
  *   2. with --symfs DIR: DIR/path, DIR/basename, DIR/.build-id/xx/…, and any ELF file directly in
- *      DIR with that build-id
+ *      DIR with that build-id; DIR/vdso.so for the vdso
  *   3. perf's cache: ~/.debug/.build-id/xx/…/elf (…/vdso)
  *   4. without --symfs: the path itself, then /proc/PID/root/path of a process that still runs
  *   5. for the vdso: that of csprof's own process, when its build-id is the recorded one

@@ -29,6 +29,13 @@ record 9 strobe16 -m,8M -e cs_etm/autofdo,preset=4/u -- ./bare 6000 1
 # The numbers go on with letters: mark takes one character. A ring that is too small, and a filter.
 record A small -m,64K -e cs_etm//u -- ./bare 4000 1
 record B filter -e cs_etm//u --filter 'filter descend @ ./bare' -- ./bare 300 1
+# What else the trace unit does.
+record C retstack -e cs_etm/retstack/u -- ./bare 400 1
+record D cycacc -e cs_etm/cycacc/u -- ./bare 400 1
+record E branch_broadcast -e cs_etm/branch_broadcast/u -- ./bare 400 1
+# One record that spans an execve; and code that is no file.
+record F execve -e cs_etm//u -- sh -c 'for i in 1 2 3 4 5 6 7 8; do :; done; exec ./bare 200 1'
+record G vdso -e cs_etm//u -- ./signals 20
 # The pulse: windows of a fixed number of cycles, with the module that stands in for TRCEXTOUT1.
 if [ -e extout_standin.ko ]; then
     insmod extout_standin.ko

@@ -44,7 +44,7 @@ echo "boot and halt: $((SECONDS - started)) s"
 "$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors ||
     { echo "FAILED: the guest's commands"; cat output errors perf.log; exit 1; }
 
-failed=0
+failed=0 engine=
 expect() { # TEXT COMMAND...
     local text=$1
     shift
@@ -59,15 +59,15 @@ expect() { # TEXT COMMAND...
 
 # What the guest ran, by the paths of its mappings.
 symfs=$work/symfs
-mkdir -p "$symfs/work"
+mkdir -p "$symfs/share"
 cp -r "$cache/image/root/." "$symfs"
-cp bare signals mark "$symfs/work"
+cp bare signals mark "$symfs/share"
 below=0x1000000 # where the static program is
 
 decode() { # KIND NAME MARK [BELOW]
     local format=script
     [ "$1" != samples ] || format=samples
-    "$CSPROF" decode -i "$2.data" --symfs "$symfs" --format $format -q |
+    "$CSPROF" decode -i "$2.data" ${engine:+--engine $engine} --symfs "$symfs" --format $format -q |
         python3 "$tests/machine/compare.py" "$1" truth "$3" "${@:4}"
 }
 perf_branches() { # PERF RECORDING MARK
@@ -97,6 +97,12 @@ expect "csprof, strobing one window in 3" decode runs strobe2 8
 expect "csprof, strobing one window in 17" decode runs strobe16 9
 expect "csprof, a ring that is too small" decode rest small 17 # mark A
 expect "csprof, a filter on addresses" decode runs filter 18   # mark B
+for feature in retstack:19 cycacc:20 branch_broadcast:21; do # marks C, D, E
+    IFS=: read -r name mark <<<"$feature"
+    engine=both expect "csprof, both engines, $name" decode runs "$name" "$mark"
+done
+expect "csprof, two programs in one record" decode runs execve 22 # mark F
+expect "csprof, the vdso" decode runs vdso 23                      # mark G
 expect "the duty of autofdo,preset=1" duty strobe2 8 0.33333
 expect "the duty of autofdo,preset=4" duty strobe16 9 0.05882
 expect "csprof, pauses of one thread" decode samples pause 4
@@ -108,6 +114,10 @@ if newer=$("$machine/host-perf" --version); then
     echo "newer perf: $newer"
     expect "perf of the guest, one thread" perf_branches "$machine/host-perf" single.data 1
     expect "perf of the guest, threads" perf_branches "$machine/host-perf" threads.data 2
+    for feature in retstack:19 cycacc:20 branch_broadcast:21; do
+        IFS=: read -r name mark <<<"$feature"
+        expect "perf of the guest, $name" perf_branches "$machine/host-perf" $name.data "$mark"
+    done
     expect "perf of the guest, system-wide" perf_branches "$machine/host-perf" system.data 3
 else
     echo "skipped: comparison with the guest's perf: its packages cannot be had"

@@ -27,14 +27,14 @@ cmake -S "$CSPROF_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOUR
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCSPROF_RECORDER_ONLY=ON -DCSPROF_TESTS=OFF -DCSPROF_EMULATE=OFF \
     >build.log 2>&1 && cmake --build build --target csprof >>build.log 2>&1 ||
     { echo "FAILED: the arm64 recorder does not build"; tail build.log; exit 1; }
-mkdir -p lib symfs/work
+mkdir -p lib symfs/share
 cp build/csprof .
 for name in libelf.so.1 libzstd.so.1 libxxhash.so.0 libz.so.1 libm.so.6 libc.so.6 ld-linux-aarch64.so.1; do
     for folder in $libraries /lib/aarch64-linux-gnu /usr/aarch64-linux-gnu/lib; do
         [ ! -e "$folder/$name" ] || { cp -L "$folder/$name" lib/ && break; }
     done
 done
-cp bare mark symfs/work
+cp bare mark symfs/share
 cat >guest.sh <<'END'
 set -e
 csprof="lib/ld-linux-aarch64.so.1 --library-path lib ./csprof"

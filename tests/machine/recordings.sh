@@ -9,8 +9,8 @@ cd "$work"
 for file in "$tests"/recordings/*.zst; do
     zstd -q -d "$file" -o "$(basename "$file" .zst)"
 done
-mkdir -p symfs/work
-cp bare symfs/work
+mkdir -p symfs/share
+cp bare symfs/share
 below=0x1000000 # where the program is; system-wide recordings have others, too
 
 failed=0

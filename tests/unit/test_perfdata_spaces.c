@@ -225,6 +225,33 @@ static void versions_tell_whether_mappings_changed(void **state)
     csp_spaces_destroy(spaces);
 }
 
+static void what_an_execve_took_away_is_found_for_those_who_know_since_when(void **state)
+{
+    (void)state;
+    struct csp_spaces *spaces = csp_spaces_create();
+    map(spaces, 10, APP, 0x400000, 0x1000, 0, "/bin/sh");
+    name_process(spaces, 20, APP, "app", true);
+    map(spaces, 21, APP, 0x500000, 0x1000, 0, "/bin/app");
+    static const struct {
+        uint64_t from, to, address;
+        const char *path;
+    } cases[] = {
+        {15, 30, 0x400000, "/bin/sh"},
+        {15, 30, 0x500000, "/bin/app"},
+        {25, 30, 0x400000, NULL},
+        {15, 18, 0x500000, NULL},
+        {0, UINT64_MAX, 0x400000, "/bin/sh"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct csp_mapping *mapping =
+            csp_spaces_find_since(spaces, APP, cases[i].from, cases[i].to, cases[i].address);
+        assert_int_equal(!mapping, !cases[i].path);
+        if (mapping)
+            assert_string_equal(csp_spaces_binary(spaces, mapping->binary)->path, cases[i].path);
+    }
+    csp_spaces_destroy(spaces);
+}
+
 static void nonsense_is_counted(void **state)
 {
     (void)state;
@@ -289,6 +316,7 @@ int main(void)
         cmocka_unit_test(the_kernel_is_mapped_in_every_process),
         cmocka_unit_test(build_ids_come_with_the_mapping_or_by_path),
         cmocka_unit_test(versions_tell_whether_mappings_changed),
+        cmocka_unit_test(what_an_execve_took_away_is_found_for_those_who_know_since_when),
         cmocka_unit_test(nonsense_is_counted),
         cmocka_unit_test(random_mappings_agree_with_a_page_table),
     };
