@@ -25,15 +25,35 @@ static int run(struct csp_cli *cli, int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "profile"))
         return csp_validate_profile(cli, argc - 1, argv + 1);
-    return csp_cli_usage(cli, "say what to validate: profile");
+    if (argc > 1 && argv[1][0] != '-')
+        return csp_cli_usage(cli, "there is no 'validate %s'", argv[1]);
+    return csp_validate_recording(cli, argc, argv);
 }
 
 const struct csp_command csp_command_validate = {
     .name = "validate",
     .summary = CSP_VALIDATE_SUMMARY,
     .usage =
-        "usage: csprof validate profile A B [options]\n"
+        "usage: csprof validate [-i FILE] [options]\n"
+        "       csprof validate profile A B [options]\n"
         "       csprof validate profile A -b BINARY [options]\n"
+        "\n"
+        "Of a recording: how many samples have a branch history and by what evidence, why the "
+        "others\n"
+        "have none, by thread, file and function; what the windows were like, beside what was "
+        "planned;\n"
+        "how many samples contradict themselves, and whether there are histories of the hot code.\n"
+        "Rates come with the range that holds the true one with 95% certainty (Wilson).\n"
+        "\n"
+        "  -i FILE           the recording (csprof.data)\n"
+        "  -b FILE           the program (by default the one that most callchains are in)\n"
+        "  --symfs DIR       where else the recording's files are\n"
+        "  --rules RULE,...  what counts as a contradiction "
+        "(leaf,stack,fall-through,branch,return;\n"
+        "                    see `csprof help gen`)\n"
+        "  --min-stitched P  exit with 5 when fewer than P per cent of the samples have a history\n"
+        "  --max-bogus P     exit with 5 when more than P per cent of them contradict themselves\n"
+        "  --top N           rows of each table (10); --json has all\n"
         "\n"
         "With two profiles: how much A and B say the same. Overlap is the sum of the smaller "
         "share\n"

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 int csp_validate_profile(struct csp_cli *cli, int argc, char **argv);
+int csp_validate_recording(struct csp_cli *cli, int argc, char **argv);
 
 /* Whether a threshold of the quality holds: `value` at least `least`. Tells when it does not. */
 int csp_validate_at_least(struct csp_cli *cli, const char *what, double value, double least,

@@ -86,6 +86,7 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
 
 struct reader {
     struct csp_profgen *gen;
+    const struct csp_recording_watch *watch;
     const struct csp_spaces *spaces;
     uint8_t *ours;                     /* by number of the file: it is the program */
     const struct csp_mapping *mapping; /* of the last address, in the space `version` of `pid` */
@@ -152,7 +153,8 @@ static int on_sample(void *user, const struct csp_sample *sample)
     uint64_t last = sample->end ? map_address(reader, sample->end - 1) : CSP_EXTERNAL;
     mapped.end = last == CSP_EXTERNAL ? 0 : last + 1;
     csp_profgen_sample(reader->gen, &mapped);
-    return 0;
+    const struct csp_recording_watch *watch = reader->watch;
+    return watch && watch->sample ? watch->sample(watch->user, sample, &mapped) : 0;
 }
 
 /* Tells which files of the recording are the program. */
@@ -186,10 +188,11 @@ static int find_program(struct reader *reader, const char *recording, struct csp
 }
 
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, struct csp_progress *progress,
-                          struct csp_recording_samples_stats *stats, struct csp_diag *diag)
+                          csp_engine_create_fn *engine, const struct csp_recording_watch *watch,
+                          struct csp_progress *progress, struct csp_recording_samples_stats *stats,
+                          struct csp_diag *diag)
 {
-    struct reader reader = {.gen = gen, .spaces = csp_recording_spaces(recording)};
+    struct reader reader = {.gen = gen, .watch = watch, .spaces = csp_recording_spaces(recording)};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     int error = find_program(&reader, name, diag);
@@ -197,6 +200,7 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
         const struct csp_recording_samples_options options = {.create = engine,
                                                               .sample = on_sample,
                                                               .user = &reader,
+                                                              .tee = watch ? watch->trace : NULL,
                                                               .progress = progress,
                                                               .period = INSTRUCTIONS_PER_CUT};
         error = csp_recording_samples(recording, &options, stats, diag);

@@ -11,11 +11,21 @@
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
                                struct csp_diag *diag);
 
-/* Adds the samples of a recording. Its program is the one of the same build-id or, where the
- * recording knows none, of the same file name. Errors: those of csp_recording_samples;
- * CSP_ERR_INPUT when the program is not in the recording, or with another build-id. */
+/* Who else wants to see what is read; each may be null. A negative return stops. */
+struct csp_recording_watch {
+    /* A sample as it was recorded, and with its addresses in the program. */
+    int (*sample)(void *user, const struct csp_sample *recorded, const struct csp_sample *mapped);
+    const struct csp_trace_consumer *trace; /* with a user of its own */
+    void *user;
+};
+
+/* Adds the samples of a recording; `watch` may be null. Its program is the one of the same build-id
+ * or, where the recording knows none, of the same file name. Errors: those of
+ * csp_recording_samples; CSP_ERR_INPUT when the program is not in the recording, or with another
+ * build-id. */
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, struct csp_progress *progress,
-                          struct csp_recording_samples_stats *stats, struct csp_diag *diag);
+                          csp_engine_create_fn *engine, const struct csp_recording_watch *watch,
+                          struct csp_progress *progress, struct csp_recording_samples_stats *stats,
+                          struct csp_diag *diag);
 
 #endif
