@@ -51,28 +51,73 @@ static int spool(int fd)
     return copy;
 }
 
-static int open_input(struct csp_file *file, const char *path, struct csp_diag *diag)
+/* The name of an input in messages; the caller frees it. */
+static char *input_name(const char *path)
 {
-    if (strcmp(path, "-") != 0) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0)
-            return fd;
-        return csp_fail(diag, errno == ENOENT || errno == ENOTDIR ? CSP_ERR_INPUT : CSP_ERR_IO,
-                        "%s: %s", file->path, strerror(errno));
-    }
-    struct stat status;
-    int fd = fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode) ? dup(STDIN_FILENO)
-                                                                          : spool(STDIN_FILENO);
+    return csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+}
+
+static int open_input(const char *name, const char *path, struct csp_diag *diag)
+{
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return csp_fail(diag, CSP_ERR_IO, "cannot read standard input: %s", strerror(errno));
-    return fd;
+        return csp_fail(diag, errno == ENOENT || errno == ENOTDIR ? CSP_ERR_INPUT : CSP_ERR_IO,
+                        "%s: %s", name, strerror(errno));
+    struct stat status;
+    if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
+        return fd;
+    int copy = spool(fd);
+    close(fd);
+    if (copy < 0)
+        return csp_fail(diag, CSP_ERR_IO, "cannot read %s: %s", name, strerror(errno));
+    return copy;
+}
+
+int csp_input_open(struct csp_input *source, const char *path, struct csp_diag *diag)
+{
+    *source = (struct csp_input){.path = input_name(path)};
+    source->fd = open_input(source->path, path, diag);
+    if (source->fd < 0)
+        return source->fd;
+    struct stat status;
+    if (fstat(source->fd, &status) < 0)
+        return csp_fail(diag, CSP_ERR_IO, "%s: %s", source->path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: is a directory, expected a file", source->path);
+    source->size = (uint64_t)status.st_size;
+    return 0;
+}
+
+int csp_input_read(const struct csp_input *source, uint64_t offset, void *buffer, size_t size,
+                   struct csp_diag *diag)
+{
+    for (char *at = buffer; size;) {
+        ssize_t got = pread(source->fd, at, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return csp_fail(diag, CSP_ERR_IO, "%s: cannot read at offset %llu: %s", source->path,
+                            (unsigned long long)offset, got ? strerror(errno) : "it was cut short");
+        at += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return 0;
+}
+
+void csp_input_close(struct csp_input *source)
+{
+    if (source->path && source->fd >= 0)
+        close(source->fd);
+    free(source->path);
+    *source = (struct csp_input){.fd = -1};
 }
 
 int csp_file_map(struct csp_file *file, const char *path, struct csp_diag *diag)
 {
     *file = (struct csp_file){0};
-    file->path = csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
-    int fd = open_input(file, path, diag);
+    file->path = input_name(path);
+    int fd = open_input(file->path, path, diag);
     int error = fd < 0 ? fd : map_descriptor(file, fd, diag);
     if (fd >= 0)
         close(fd);

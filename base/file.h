@@ -21,6 +21,22 @@ struct csp_file {
 int csp_file_map(struct csp_file *file, const char *path, struct csp_diag *diag);
 void csp_file_unmap(struct csp_file *file);
 
+/* A file read in pieces, from any number of threads: for what is too large to be held, or is read
+ * only once (a page that is mapped costs several times what reading it does). */
+struct csp_input {
+    int fd;
+    uint64_t size;
+    char *path; /* as in struct csp_file */
+};
+
+/* Pipes are spooled, as by csp_file_map. Errors: those of csp_file_map. Close after an error too.
+ */
+int csp_input_open(struct csp_input *source, const char *path, struct csp_diag *diag);
+/* Reads all of these bytes, which must be in the file. Errors: CSP_ERR_IO. */
+int csp_input_read(const struct csp_input *source, uint64_t offset, void *buffer, size_t size,
+                   struct csp_diag *diag);
+void csp_input_close(struct csp_input *source);
+
 /* An output that appears under its name only when complete: it is written to a temporary file in
  * the same directory and renamed by csp_output_commit. "-" is standard output, written directly. */
 struct csp_output {

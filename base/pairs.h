@@ -1,0 +1,42 @@
+/* Distinct pairs of numbers, numbered from zero in the order they first appear: branches, edges of
+ * a tree, transitions of a machine. Zero-initialise. Not safe for concurrent use. */
+#ifndef CSP_BASE_PAIRS_H
+#define CSP_BASE_PAIRS_H
+
+#include "base/vec.h"
+
+#include <stdint.h>
+
+struct csp_pair {
+    uint64_t first, second;
+};
+
+struct csp_pairs {
+    CSP_VEC(struct csp_pair) list;
+    uint32_t *slots; /* number + 1, 0 is free; `mask` + 1 of them */
+    uint32_t mask;
+};
+
+/* The number of a pair, new or old. A new one has the number that `list.len` was. */
+uint32_t csp_pairs_add(struct csp_pairs *pairs, uint64_t first, uint64_t second);
+void csp_pairs_free(struct csp_pairs *pairs);
+
+static inline uint32_t csp_pairs_hash(uint64_t first, uint64_t second)
+{
+    uint64_t hash = (first + (second << 32 | second >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
+}
+
+/* The same, for loops where nearly all pairs are known. */
+static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
+{
+    if (pairs->slots) {
+        uint32_t slot = pairs->slots[csp_pairs_hash(first, second) & pairs->mask];
+        if (slot && pairs->list.data[slot - 1].first == first &&
+            pairs->list.data[slot - 1].second == second)
+            return slot - 1;
+    }
+    return csp_pairs_add(pairs, first, second);
+}
+
+#endif

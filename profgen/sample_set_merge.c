@@ -1,0 +1,60 @@
+#include "profgen/sample_set.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* The numbers that the branches and callers of one set have in another. */
+struct renumbering {
+    uint32_t *branches, *callers;
+};
+
+static struct renumbering renumber(struct csp_sample_set *set, const struct csp_sample_set *other)
+{
+    struct renumbering to;
+    to.branches = csp_malloc((other->branches.list.len + 1) * sizeof *to.branches);
+    for (size_t i = 0; i < other->branches.list.len; i++) {
+        const struct csp_pair *branch = &other->branches.list.data[i];
+        to.branches[i] = csp_pairs_at(&set->branches, branch->first, branch->second);
+        if (to.branches[i] == set->branch_infos.len)
+            csp_vec_push(&set->branch_infos, other->branch_infos.data[i]);
+    }
+    to.callers = csp_malloc((other->callers.entries.len + 1) * sizeof *to.callers);
+    for (size_t i = 0; i < other->callers.entries.len; i++)
+        to.callers[i] = csp_intern(&set->callers, other->callers.entries.data[i].data,
+                                   other->callers.entries.data[i].size);
+    return to;
+}
+
+static void merge_stats(struct csp_sample_set_stats *stats,
+                        const struct csp_sample_set_stats *other)
+{
+    stats->samples += other->samples;
+    stats->used += other->used;
+    for (int i = 0; i < CSP_REJECT_COUNT; i++)
+        stats->rejected[i] += other->rejected[i];
+    stats->truncated_callchains += other->truncated_callchains;
+    stats->branches += other->branches;
+    stats->impossible_branches += other->impossible_branches;
+    stats->external_branches += other->external_branches;
+}
+
+void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other)
+{
+    struct renumbering to = renumber(set, other);
+    for (size_t i = 0; i < other->counts.len; i++) {
+        const struct csp_flat_sample *sample = csp_sample_set_at(other, i);
+        struct csp_flat_sample *copy =
+            csp_sample_set_scratch(set, sample->branches, sample->branch_len);
+        copy->start = sample->start;
+        copy->end = sample->end;
+        copy->leaf = sample->leaf;
+        copy->callers = to.callers[sample->callers];
+        for (uint32_t b = 0; b < sample->branch_len; b++)
+            copy->branches[b] = to.branches[copy->branches[b]];
+        csp_sample_set_count(set, copy, other->counts.data[i]);
+    }
+    merge_stats(&set->stats, &other->stats);
+    free(to.branches);
+    free(to.callers);
+}
