@@ -166,6 +166,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     struct csp_profgen profgen = {0};
     struct csp_buf profile = {0};
     int code = csp_gen_parse(&gen, argc, argv);
+    gen.options.threads = cli->threads;
     if (code == CSP_EXIT_DONE)
         code = check_options(&gen);
     if (code == CSP_EXIT_DONE) {

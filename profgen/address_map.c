@@ -1,5 +1,7 @@
 #include "profgen/address_map.h"
 
+#include <string.h>
+
 /* Mappings begin at page boundaries, and pages are at most this large (AArch64 with 64 KiB pages).
  */
 #define LARGEST_PAGE UINT64_C(0x10000)
@@ -47,7 +49,24 @@ uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t addres
     return CSP_EXTERNAL;
 }
 
+void csp_address_map_copy(struct csp_address_map *copy, const struct csp_address_map *map)
+{
+    *copy = *map;
+    copy->mappings.data = NULL;
+    copy->mappings.len = copy->mappings.cap = 0;
+    for (size_t i = 0; i < map->mappings.len; i++)
+        csp_vec_push(&copy->mappings, map->mappings.data[i]);
+}
+
+bool csp_address_map_equal(const struct csp_address_map *a, const struct csp_address_map *b)
+{
+    size_t bytes = a->mappings.len * sizeof *a->mappings.data;
+    return a->mappings.len == b->mappings.len && a->base_bias == b->base_bias &&
+           (!bytes || !memcmp(a->mappings.data, b->mappings.data, bytes));
+}
+
 void csp_address_map_free(struct csp_address_map *map)
 {
     csp_vec_free(&map->mappings);
+    map->base_bias = 0;
 }

@@ -28,6 +28,10 @@ bool csp_address_map_add_kernel(struct csp_address_map *map, uint64_t start, uin
 /* The binary's address, or CSP_EXTERNAL. While nothing was added, addresses are the binary's own.
  */
 uint64_t csp_address_map_find(const struct csp_address_map *map, uint64_t address);
+/* Makes `copy` the same map; what it held is not freed. */
+void csp_address_map_copy(struct csp_address_map *copy, const struct csp_address_map *map);
+bool csp_address_map_equal(const struct csp_address_map *a, const struct csp_address_map *b);
+/* Forgets the mappings. */
 void csp_address_map_free(struct csp_address_map *map);
 
 #endif

@@ -17,6 +17,30 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
     table->counts.data[id] += count;
 }
 
+static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,
+                        const uint32_t *contexts)
+{
+    for (size_t i = 0; i < other->counts.len; i++) {
+        const struct csp_counter_key *key = other->keys.entries.data[i].data;
+        csp_counters_add(table, contexts[key->context], key->from, key->to, other->counts.data[i]);
+    }
+}
+
+void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other)
+{
+    size_t count = other->contexts.entries.len;
+    uint32_t *contexts = csp_malloc((count + 1) * sizeof *contexts);
+    for (size_t i = 0; i < count; i++) {
+        const struct csp_intern_entry *entry = &other->contexts.entries.data[i];
+        contexts[i] = csp_intern(&counters->contexts, entry->data, entry->size);
+        if (csp_map_find(&other->called_contexts, i))
+            *csp_map_at(&counters->called_contexts, contexts[i]) = 1;
+    }
+    merge_table(&counters->ranges, &other->ranges, contexts);
+    merge_table(&counters->branches, &other->branches, contexts);
+    free(contexts);
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct csp_counter *x = a, *y = b;

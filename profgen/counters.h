@@ -37,6 +37,8 @@ struct csp_counters {
 uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count);
 void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
                       uint64_t count);
+/* Adds all of other counters of the same program. */
+void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other);
 /* All counters of a table, sorted by context, from, to; the caller frees the array. */
 struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table);
 void csp_counters_free(struct csp_counters *counters);

@@ -148,6 +148,8 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     struct csp_profgen_stats *stats = &gen->stats;
     struct csp_unwind_options how = {
         .compat = gen->options.compat,
+        .flat = gen->flat,
+        .threads = gen->options.threads,
         .compress_recursion = gen->options.compress_recursion,
         .max_context_depth = gen->options.max_context_depth,
     };
@@ -155,7 +157,8 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         how.max_context_depth =
             smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
     if (!gen->options.compat)
-        csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, &stats->checks);
+        csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, gen->options.threads,
+                             &stats->checks);
     stats->samples = gen->set.stats;
     stats->distinct_samples = gen->set.counts.len;
     if (!gen->set.counts.len)
@@ -164,10 +167,7 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         return -CSP_ERR_INPUT;
     if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
         return explain_bogus(gen, diag);
-    if (gen->flat)
-        csp_unwind_flat(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
-    else
-        csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
     return 0;
 }
 

@@ -1,299 +1,414 @@
 #include "profgen/perf_script.h"
 
+#include "base/alloc.h"
+#include "base/parallel.h"
+#include "profgen/perf_script_block.h"
+#include "profgen/perf_script_text.h"
+
 #include <string.h>
 
-/* A piece of the text: [at, end). */
-struct text {
-    const char *at, *end;
+/* A branch as the text has it. */
+struct text_branch {
+    uint64_t count;  /* in samples since the mappings changed */
+    uint32_t number; /* in the set, or CSP_NO_BRANCH */
 };
 
-enum line_kind { LINE_BLANK, LINE_COUNT, LINE_FRAME, LINE_BRANCHES, LINE_MAPPING, LINE_OTHER };
-
-static const int8_t hex_value[256] = {
-    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+/* Callers as the text has them; which ones they are depends on where the leaf is. */
+struct text_callers {
+    struct csp_set_callers callers[2];
+    bool known[2];
 };
 
-static void skip_spaces(struct text *text)
-{
-    while (text->at < text->end && (*text->at == ' ' || *text->at == '\t'))
-        text->at++;
-}
-
-/* Takes hexadecimal digits, at most 16; false when there is none. */
-static bool take_hex(struct text *text, uint64_t *value)
-{
-    const char *at = text->at;
-    uint64_t result = 0;
-    while (at < text->end && hex_value[(uint8_t)*at])
-        result = result << 4 | (uint64_t)(hex_value[(uint8_t)*at++] - 1);
-    bool ok = at > text->at && at - text->at <= 16;
-    text->at = at;
-    *value = result;
-    return ok;
-}
-
-static bool take_prefixed_hex(struct text *text, uint64_t *value)
-{
-    if (text->end - text->at < 3 || text->at[0] != '0' || text->at[1] != 'x')
-        return false;
-    text->at += 2;
-    return take_hex(text, value);
-}
-
-static bool take_decimal(struct text *text, uint64_t *value)
-{
-    const char *at = text->at;
-    uint64_t result = 0;
-    while (at < text->end && *at >= '0' && *at <= '9' && result < UINT64_MAX / 16)
-        result = result * 10 + (uint64_t)(*at++ - '0');
-    bool ok = at > text->at;
-    text->at = at;
-    *value = result;
-    return ok;
-}
-
-static bool take_branch(struct text *text, struct csp_branch *branch)
-{
-    skip_spaces(text);
-    if (!take_prefixed_hex(text, &branch->from) || text->at == text->end || *text->at++ != '/' ||
-        !take_prefixed_hex(text, &branch->to))
-        return false;
-    while (text->at < text->end && *text->at != ' ' && *text->at != '\t')
-        text->at++;
-    return true;
-}
-
-static bool next_line(struct text *rest, struct text *line)
-{
-    if (rest->at == rest->end)
-        return false;
-    const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
-    *line = (struct text){rest->at, newline ? newline : rest->end};
-    rest->at = newline ? newline + 1 : rest->end;
-    if (line->end > line->at && line->end[-1] == '\r')
-        line->end--;
-    return true;
-}
-
-/* A line that starts like a frame: digits alone in hexadecimal, and what perf appends of symbols.
- */
-static enum line_kind classify_number(struct text line)
-{
-    const char *start = line.at;
-    uint64_t ip;
-    skip_spaces(&line);
-    bool indented = line.at > start;
-    const char *digits = line.at;
-    if (!take_hex(&line, &ip))
-        return LINE_OTHER;
-    size_t length = (size_t)(line.at - digits);
-    bool decimal = true;
-    for (const char *at = digits; at < line.at; at++)
-        decimal = decimal && *at >= '0' && *at <= '9';
-    skip_spaces(&line);
-    if (line.at == line.end)
-        return !indented && decimal ? LINE_COUNT : LINE_FRAME;
-    struct csp_branch branch;
-    struct text rest = line;
-    if (take_branch(&rest, &branch))
-        return LINE_BRANCHES;
-    return indented && length >= 4 && line.at[-1] == ' ' ? LINE_FRAME : LINE_OTHER;
-}
-
-static enum line_kind classify(struct text line)
-{
-    struct text content = line;
-    skip_spaces(&content);
-    if (content.at == content.end)
-        return LINE_BLANK;
-    struct csp_branch branch;
-    struct text rest = content;
-    if (take_branch(&rest, &branch))
-        return LINE_BRANCHES;
-    enum line_kind kind = classify_number(line);
-    if (kind != LINE_OTHER)
-        return kind;
-    size_t size = (size_t)(line.end - line.at);
-    return memmem(line.at, size, "PERF_RECORD_MMAP", 16) ? LINE_MAPPING : LINE_OTHER;
-}
-
-int csp_perf_script_has_callchains(const struct csp_file *file, bool *has, struct csp_diag *diag)
-{
-    struct text rest = {(const char *)file->data, (const char *)file->data + file->size}, line;
-    bool frames = false;
-    while (next_line(&rest, &line)) {
-        enum line_kind kind = classify(line);
-        if (kind == LINE_BRANCHES) {
-            *has = frames;
-            return 0;
-        }
-        frames = kind == LINE_FRAME;
-    }
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "%s has no sample with branches in it: expected lines like "
-                    "' 0x4005c8/0x4005dc/P/-/-/0 …', as `perf script -F ip,brstack "
-                    "--show-mmap-events` writes them",
-                    file->path);
-}
-
+/* What is done for each branch and callchain is done for each distinct one: their addresses are
+ * looked up when they are first met, and again when mappings have changed. */
 struct reader {
     struct csp_address_map *map;
     struct csp_sample_set *set;
     struct csp_perf_script_stats *stats;
+    struct csp_pairs branches; /* their addresses */
+    CSP_VEC(struct text_branch) branch_infos;
+    struct csp_intern callers; /* their addresses */
+    CSP_VEC(struct text_callers) callers_infos;
+    /* The sample at hand. */
     CSP_VEC(uint64_t) frames;
-    CSP_VEC(struct csp_branch) branches;
+    CSP_VEC(uint32_t) numbers;
     uint64_t count;
+    bool has_branches;
 };
 
-/* The process that a mapping line is about. */
-static bool is_other_process(const struct csp_address_map *map, struct text line)
+static void forget_addresses(struct reader *reader)
 {
-    uint64_t pid;
-    const char *slash = memchr(line.at, '/', (size_t)(line.end - line.at));
-    if (!map->has_pid || !slash)
-        return false;
-    struct text number = {slash, slash};
-    while (number.at > line.at && number.at[-1] >= '0' && number.at[-1] <= '9')
-        number.at--;
-    return !take_decimal(&number, &pid) || pid != map->pid;
+    for (size_t i = 0; i < reader->branch_infos.len; i++)
+        csp_sample_set_saw_branch(reader->set, reader->branch_infos.data[i].number,
+                                  reader->branch_infos.data[i].count);
+    csp_pairs_free(&reader->branches);
+    csp_intern_free(&reader->callers);
+    reader->branch_infos.len = reader->callers_infos.len = 0;
 }
 
-static bool is_kernel_name(const char *name, size_t length)
+static struct csp_set_callers find_callers(struct reader *reader, bool leaf_outside)
 {
-    static const char kernel[] = "[kernel.kallsyms]";
-    size_t size = sizeof kernel - 1;
-    if (length < size || memcmp(name, kernel, size) != 0)
-        return false;
-    return length == size || (length == size + 6 && !memcmp(name + size, "_stext", 6)) ||
-           (length == size + 5 && !memcmp(name + size, "_text", 5));
-}
-
-/* What the rest of a mapping line, " …]: r-xp PATH" (of PERF_RECORD_MMAP, " …]: x PATH"), tells of
- * a path: the last component of a file's, which may have no slash, or all of the kernel's. */
-static const char *mapped_name(struct text rest, bool kernel)
-{
-    const char *path = memmem(rest.at, (size_t)(rest.end - rest.at), "]: ", 3);
-    path = path ? memchr(path + 3, ' ', (size_t)(rest.end - path - 3)) : NULL;
-    if (!path)
-        return rest.end;
-    const char *slash = kernel ? NULL : memrchr(path, '/', (size_t)(rest.end - path));
-    return slash ? slash + 1 : path + 1;
-}
-
-/* "PERF_RECORD_MMAP2 PID/TID: [0xSTART(0xSIZE) @ 0xOFFSET …]: r-xp PATH", PERF_RECORD_MMAP too. */
-static void read_mapping(struct reader *reader, struct text line)
-{
-    uint64_t start, size, offset = 0; /* perf prints an offset of zero without 0x */
-    reader->stats->mappings++;
-    const char *open = memchr(line.at, '[', (size_t)(line.end - line.at));
-    if (!open)
-        return;
-    struct text rest = {open + 1, line.end};
-    if (!take_prefixed_hex(&rest, &start) || rest.at == rest.end || *rest.at++ != '(' ||
-        !take_prefixed_hex(&rest, &size) || rest.end - rest.at < 4 ||
-        memcmp(rest.at, ") @ ", 4) != 0)
-        return;
-    rest.at += 4;
-    if (!take_prefixed_hex(&rest, &offset) && !(rest.at < rest.end && *rest.at == '0'))
-        return;
-    struct csp_address_map *map = reader->map;
-    if (is_other_process(map, line))
-        return;
-    const char *name = mapped_name(rest, map->kernel);
-    size_t length = (size_t)(rest.end - name);
-    const char *wanted = map->program->name;
-    bool used;
-    if (map->kernel)
-        used = is_kernel_name(name, length) && csp_address_map_add_kernel(map, start, size);
-    else
-        used = strlen(wanted) == length && !memcmp(name, wanted, length) &&
-               csp_address_map_add(map, start, size, offset);
-    reader->stats->mappings_used += used;
+    const uint64_t *frames = reader->frames.data + 1;
+    size_t len = reader->frames.len - 1;
+    uint32_t id = csp_intern(&reader->callers, frames, len * sizeof *frames);
+    if (id == reader->callers_infos.len)
+        csp_vec_push(&reader->callers_infos, (struct text_callers){0});
+    struct text_callers *info = &reader->callers_infos.data[id];
+    if (!info->known[leaf_outside]) {
+        uint64_t *mapped = csp_malloc((len + 1) * sizeof *mapped);
+        for (size_t i = 0; i < len; i++)
+            mapped[i] = csp_address_map_find(reader->map, frames[i]);
+        info->known[leaf_outside] = true;
+        info->callers[leaf_outside] = csp_sample_set_callers(reader->set, reader->map->program,
+                                                             mapped, (uint32_t)len, leaf_outside);
+        free(mapped);
+    }
+    return info->callers[leaf_outside];
 }
 
 static void finish_sample(struct reader *reader)
 {
-    struct csp_sample sample = {
+    const struct csp_program *program = reader->map->program;
+    struct csp_numbered_sample sample = {
         .count = reader->count,
-        .ip = reader->frames.len ? reader->frames.data[0] : 0,
-        .callchain = reader->frames.data,
-        .callchain_len = (uint32_t)reader->frames.len,
-        .branches = reader->branches.data,
-        .branch_len = (uint32_t)reader->branches.len,
+        .has_callchain = reader->frames.len,
+        .has_branches = reader->has_branches,
         .verdict = CSP_VERDICT_NATIVE,
+        .branches = reader->numbers.data,
+        .branch_len = (uint32_t)reader->numbers.len,
     };
-    if (sample.callchain_len || sample.branch_len)
-        csp_sample_set_add(reader->set, reader->map->program, &sample);
-    reader->frames.len = reader->branches.len = 0;
+    if (sample.has_callchain && (reader->set->contexts || reader->set->compat)) {
+        sample.leaf = csp_address_map_find(reader->map, reader->frames.data[0]);
+        sample.callers =
+            find_callers(reader, !csp_code_is_instruction(&program->code, sample.leaf));
+    }
+    if (sample.has_callchain || sample.has_branches)
+        csp_sample_set_add_numbered(reader->set, program, &sample);
+    reader->frames.len = reader->numbers.len = 0;
+    reader->has_branches = false;
     reader->count = 1;
 }
 
-static void read_frame(struct reader *reader, struct text line)
+static void add_branch(struct reader *reader, uint64_t from, uint64_t to)
 {
-    uint64_t address;
-    skip_spaces(&line);
-    take_hex(&line, &address);
-    csp_vec_push(&reader->frames, csp_address_map_find(reader->map, address));
+    uint32_t id = csp_pairs_at(&reader->branches, from, to);
+    if (id == reader->branch_infos.len) {
+        uint32_t number = csp_sample_set_branch(reader->set, reader->map->program,
+                                                csp_address_map_find(reader->map, from),
+                                                csp_address_map_find(reader->map, to));
+        csp_vec_push(&reader->branch_infos, (struct text_branch){.number = number});
+    }
+    struct text_branch *info = &reader->branch_infos.data[id];
+    info->count += reader->count;
+    reader->has_branches = true;
+    if (info->number != CSP_NO_BRANCH)
+        csp_vec_push(&reader->numbers, info->number);
 }
 
-static void read_branches(struct reader *reader, struct text line)
+/* The branches in the rest of a line, and the end of their sample. */
+static void read_branches(struct reader *reader, struct csp_text line)
 {
     struct csp_branch branch = {0};
-    struct text first = line;
-    if (!take_branch(&first, &branch)) {
-        /* The sample's own address, which stands before its branches when it has no callchain. */
-        skip_spaces(&line);
-        take_hex(&line, &branch.from);
-    }
-    for (skip_spaces(&line); line.at < line.end; skip_spaces(&line)) {
-        if (!take_branch(&line, &branch)) {
+    for (csp_text_skip_blanks(&line); line.at < line.end; csp_text_skip_blanks(&line)) {
+        if (!csp_text_take_branch(&line, &branch)) {
             reader->stats->bad_branches++;
             break;
         }
-        branch.from = csp_address_map_find(reader->map, branch.from);
-        branch.to = csp_address_map_find(reader->map, branch.to);
-        csp_vec_push(&reader->branches, branch);
+        add_branch(reader, branch.from, branch.to);
     }
     finish_sample(reader);
 }
 
-static void read_line(struct reader *reader, struct text line)
+static void read_line(struct reader *reader, struct csp_text line)
 {
-    switch (classify(line)) {
-    case LINE_BLANK:
+    struct csp_branch branch;
+    struct csp_text rest = line;
+    uint64_t address;
+    switch (csp_line_classify(line)) {
+    case CSP_LINE_BLANK:
         finish_sample(reader);
         break;
-    case LINE_COUNT:
+    case CSP_LINE_COUNT:
         finish_sample(reader);
-        take_decimal(&line, &reader->count);
+        csp_text_take_decimal(&line, &reader->count);
         break;
-    case LINE_FRAME:
-        read_frame(reader, line);
+    case CSP_LINE_FRAME:
+        csp_text_skip_blanks(&line);
+        csp_text_take_hex(&line, &address);
+        csp_vec_push(&reader->frames, address);
         break;
-    case LINE_BRANCHES:
+    case CSP_LINE_BRANCHES:
+        if (!csp_text_take_branch(&rest, &branch)) {
+            /* The sample's own address stands before its branches when it has no callchain. */
+            csp_text_skip_blanks(&line);
+            csp_text_take_hex(&line, &address);
+        }
         read_branches(reader, line);
         break;
-    case LINE_MAPPING:
+    case CSP_LINE_MAPPING:
         finish_sample(reader);
-        read_mapping(reader, line);
+        reader->stats->mappings++;
+        if (csp_line_mapping(line, reader->map)) {
+            reader->stats->mappings_used++;
+            forget_addresses(reader);
+        }
         break;
-    case LINE_OTHER:
+    case CSP_LINE_OTHER:
         finish_sample(reader);
         reader->stats->other_lines++;
         break;
     }
 }
 
-void csp_perf_script_read(const struct csp_file *file, struct csp_address_map *map,
-                          struct csp_sample_set *set, struct csp_perf_script_stats *stats)
+static const char *skip_blanks(const char *at)
 {
-    struct reader reader = {.map = map, .set = set, .stats = stats, .count = 1};
-    struct text rest = {(const char *)file->data, (const char *)file->data + file->size}, line;
-    while (next_line(&rest, &line))
-        read_line(&reader, line);
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* The line of branches that begins at `at`. Returns its end, or null when it is none; nothing was
+ * read then. */
+static const char *read_branches_fast(struct reader *reader, const char *at, const char *end)
+{
+    uint64_t from, to;
+    const char *next = csp_text_branch(at, &from, &to);
+    if (!next)
+        return NULL;
+    for (;;) {
+        add_branch(reader, from, to);
+        at = skip_blanks(csp_text_token_end(next));
+        if (*at == '\n') {
+            finish_sample(reader);
+            return at + 1;
+        }
+        next = csp_text_branch(at, &from, &to);
+        if (next)
+            continue;
+        struct csp_text rest = {at, end}, line;
+        csp_line_next(&rest, &line);
+        read_branches(reader, line);
+        return rest.at;
+    }
+}
+
+/* The two kinds of lines that nearly all are, in their usual form: frames and branches. Returns the
+ * end of the line, or null when it is another. */
+static const char *read_line_fast(struct reader *reader, const char *line, const char *end)
+{
+    uint64_t address;
+    const char *at = skip_blanks(line);
+    if (csp_text_0x(at))
+        return read_branches_fast(reader, at, end);
+    unsigned digits = csp_text_hex(at, &address);
+    if (digits - 1 > 15)
+        return NULL;
+    bool indented = at > line;
+    at += digits;
+    if (*at == '\n' && indented) {
+        csp_vec_push(&reader->frames, address);
+        return at + 1;
+    }
+    /* An address and branches, without a callchain. */
+    return *at == ' ' ? read_branches_fast(reader, skip_blanks(at), end) : NULL;
+}
+
+static void read_block(struct reader *reader, struct csp_text rest)
+{
+    struct csp_text line;
+    while (rest.at < rest.end) {
+        const char *next = read_line_fast(reader, rest.at, rest.end);
+        if (next)
+            rest.at = next;
+        else if (csp_line_next(&rest, &line))
+            read_line(reader, line);
+    }
+}
+
+/* A piece of the text that one thread reads. */
+struct part {
+    const struct csp_input *source;
+    uint64_t start, end;
+    struct csp_address_map first_map; /* what it was read with … */
+    struct csp_address_map map;       /* … and how that was left */
+    struct csp_sample_set own_set, *set;
+    struct csp_perf_script_stats stats;
+    struct csp_diag *diag;
+    int error;
+};
+
+static void read_part(struct part *part)
+{
+    struct reader reader = {.map = &part->map, .set = part->set, .stats = &part->stats, .count = 1};
+    struct csp_script_blocks blocks = csp_script_blocks(part->source, part->start, part->end);
+    struct csp_text block;
+    csp_address_map_copy(&part->map, &part->first_map);
+    while ((part->error = csp_script_blocks_next(&blocks, &block, part->diag)) > 0)
+        read_block(&reader, block);
     finish_sample(&reader);
+    forget_addresses(&reader);
+    csp_script_blocks_free(&blocks);
+    csp_vec_free(&reader.branch_infos);
+    csp_vec_free(&reader.callers_infos);
     csp_vec_free(&reader.frames);
-    csp_vec_free(&reader.branches);
+    csp_vec_free(&reader.numbers);
+}
+
+static void read_part_of(void *parts, unsigned number)
+{
+    read_part((struct part *)parts + number);
+}
+
+/* Finds the first line with branches from an offset on. *end is where the line ends, *frames tells
+ * whether one with a frame is before it. Returns 1, 0 when there is none, or a negative error. */
+static int find_branches(const struct csp_input *source, uint64_t offset, uint64_t *end,
+                         bool *frames, struct csp_diag *diag)
+{
+    struct csp_script_blocks blocks = csp_script_blocks(source, offset, source->size);
+    struct csp_text block, line;
+    bool whole = !offset; /* at an offset there is the rest of a line */
+    enum csp_line_kind kind = CSP_LINE_OTHER;
+    int result;
+    while ((result = csp_script_blocks_next(&blocks, &block, diag)) > 0) {
+        while (kind != CSP_LINE_BRANCHES && csp_line_next(&block, &line)) {
+            *frames = kind == CSP_LINE_FRAME;
+            kind = whole ? csp_line_classify(line) : CSP_LINE_OTHER;
+            whole = true;
+        }
+        *end = csp_script_blocks_offset(&blocks, block.at);
+        if (kind == CSP_LINE_BRANCHES)
+            break;
+    }
+    csp_script_blocks_free(&blocks);
+    return result;
+}
+
+int csp_perf_script_has_callchains(const struct csp_input *source, bool *has, struct csp_diag *diag)
+{
+    uint64_t end;
+    int found = find_branches(source, 0, &end, has, diag);
+    if (found)
+        return found < 0 ? found : 0;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s has no sample with branches in it: expected lines like "
+                    "' 0x4005c8/0x4005dc/P/-/-/0 …', as `perf script -F ip,brstack "
+                    "--show-mmap-events` writes them",
+                    source->path);
+}
+
+/* Cuts the text where samples end. */
+static int cut(struct part *parts, unsigned count, struct csp_diag *diag)
+{
+    const struct csp_input *source = parts->source;
+    uint64_t at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t end = source->size / count * (i + 1);
+        bool frames;
+        int found = 0;
+        if (i + 1 < count && end > at)
+            found = find_branches(source, end, &end, &frames, diag);
+        if (found < 0)
+            return found;
+        if (!found)
+            end = i + 1 < count && end <= at ? at : source->size;
+        parts[i].start = at;
+        parts[i].end = at = end;
+    }
+    return 0;
+}
+
+/* Adds the mappings that come before the first sample to a map. */
+static int read_head(const struct csp_input *source, struct csp_address_map *map,
+                     struct csp_diag *diag)
+{
+    struct csp_text block, line;
+    uint64_t end = 0;
+    bool frames;
+    int result = find_branches(source, 0, &end, &frames, diag);
+    struct csp_script_blocks blocks = csp_script_blocks(source, 0, end);
+    while (result >= 0 && (result = csp_script_blocks_next(&blocks, &block, diag)) > 0)
+        while (csp_line_next(&block, &line))
+            if (csp_line_classify(line) == CSP_LINE_MAPPING)
+                csp_line_mapping(line, map);
+    csp_script_blocks_free(&blocks);
+    return result;
+}
+
+static void add_stats(struct csp_perf_script_stats *stats,
+                      const struct csp_perf_script_stats *other)
+{
+    stats->mappings += other->mappings;
+    stats->mappings_used += other->mappings_used;
+    stats->other_lines += other->other_lines;
+    stats->bad_branches += other->bad_branches;
+}
+
+static void forget_part(struct part *part)
+{
+    csp_address_map_free(&part->map);
+    csp_sample_set_free(&part->own_set);
+    part->own_set =
+        (struct csp_sample_set){.contexts = part->set->contexts, .compat = part->set->compat};
+    part->stats = (struct csp_perf_script_stats){0};
+}
+
+/* Takes the parts together, in order. All were read as if nothing was mapped after the first
+ * samples of the text; where that was wrong, they are read again. */
+static int join(struct part *parts, unsigned count, struct csp_address_map *map,
+                struct csp_sample_set *set, struct csp_perf_script_stats *stats)
+{
+    int error = 0;
+    for (unsigned i = 0; i < count && !error; i++) {
+        struct part *part = &parts[i];
+        const struct csp_address_map *before = i ? &parts[i - 1].map : map;
+        if (!csp_address_map_equal(&part->first_map, before)) {
+            forget_part(part);
+            csp_address_map_free(&part->first_map);
+            csp_address_map_copy(&part->first_map, before);
+            read_part(part);
+        }
+        error = part->error;
+        if (part->set != set && !error)
+            csp_sample_set_merge(set, part->set);
+        add_stats(stats, &part->stats);
+    }
+    if (!error) {
+        csp_address_map_free(map);
+        csp_address_map_copy(map, &parts[count - 1].map);
+    }
+    return error;
+}
+
+int csp_perf_script_read(const struct csp_input *source, struct csp_address_map *map,
+                         struct csp_sample_set *set, unsigned threads,
+                         struct csp_perf_script_stats *stats, struct csp_diag *diag)
+{
+    unsigned count = threads ? threads : 1;
+    struct part *parts = csp_calloc(count, sizeof *parts);
+    struct csp_address_map head = {0};
+    parts->source = source;
+    csp_address_map_copy(&head, map);
+    int error = count > 1 ? read_head(source, &head, diag) : 0;
+    if (!error)
+        error = cut(parts, count, diag);
+    for (unsigned i = 0; i < count; i++) {
+        struct part *part = &parts[i];
+        part->source = source;
+        part->diag = diag;
+        part->own_set = (struct csp_sample_set){.contexts = set->contexts, .compat = set->compat};
+        part->set = i ? &part->own_set : set;
+        csp_address_map_copy(&part->first_map, i ? &head : map);
+    }
+    if (!error) {
+        csp_parallel(count, read_part_of, parts);
+        error = join(parts, count, map, set, stats);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        csp_address_map_free(&parts[i].first_map);
+        csp_address_map_free(&parts[i].map);
+        csp_sample_set_free(&parts[i].own_set);
+    }
+    csp_address_map_free(&head);
+    free(parts);
+    return error;
 }

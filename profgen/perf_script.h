@@ -24,10 +24,14 @@ struct csp_perf_script_stats {
 };
 
 /* Whether the first sample with branches has a callchain too. Errors: CSP_ERR_INPUT when there is
- * no sample with branches at all. */
-int csp_perf_script_has_callchains(const struct csp_file *file, bool *has, struct csp_diag *diag);
-/* Adds all samples of a text to a set. Malformed lines are counted, never an error. */
-void csp_perf_script_read(const struct csp_file *file, struct csp_address_map *map,
-                          struct csp_sample_set *set, struct csp_perf_script_stats *stats);
+ * no sample with branches at all; CSP_ERR_IO. */
+int csp_perf_script_has_callchains(const struct csp_input *source, bool *has,
+                                   struct csp_diag *diag);
+/* Adds all samples of a text to a set, and its mappings to a map, which also holds for the samples
+ * before the first of them. Malformed lines are counted. `threads`: 0 is one; they read a part of
+ * the text each, and what comes out does not depend on them. Errors: CSP_ERR_IO. */
+int csp_perf_script_read(const struct csp_input *source, struct csp_address_map *map,
+                         struct csp_sample_set *set, unsigned threads,
+                         struct csp_perf_script_stats *stats, struct csp_diag *diag);
 
 #endif

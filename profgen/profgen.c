@@ -70,22 +70,25 @@ static void decide_mode(struct csp_profgen *gen, bool has_callchains)
 
 int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
-    struct csp_file file;
-    int error = csp_file_map(&file, path, diag);
-    if (error)
-        return error;
+    struct csp_input source;
+    int error = csp_input_open(&source, path, diag);
     bool has_callchains = false;
-    error = csp_perf_script_has_callchains(&file, &has_callchains, diag);
+    if (!error)
+        error = csp_perf_script_has_callchains(&source, &has_callchains, diag);
     if (!error) {
+        uint64_t used_before = gen->stats.text.mappings_used;
         decide_mode(gen, has_callchains);
-        csp_perf_script_read(&file, &gen->map, &gen->set, &gen->stats.text);
-        if (!gen->stats.text.mappings_used)
+        /* The mappings of one text tell nothing of another one. */
+        csp_address_map_free(&gen->map);
+        error = csp_perf_script_read(&source, &gen->map, &gen->set, gen->options.threads,
+                                     &gen->stats.text, diag);
+        if (!error && gen->stats.text.mappings_used == used_before)
             csp_warn(diag,
                      "%s tells of no mapping of %s: its addresses are taken for the binary's own "
                      "(perf script --show-mmap-events prints mappings)",
                      path, gen->program.name);
     }
-    csp_file_unmap(&file);
+    csp_input_close(&source);
     return error;
 }
 

@@ -45,6 +45,7 @@ struct csp_profgen_options {
     bool symbol_list;   /* extbinary holds the names of all functions */
     bool compat;        /* llvm-profgen 22's choices throughout */
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
+    unsigned threads;   /* 0 is one; the result does not depend on it */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
     uint32_t max_search_depth;

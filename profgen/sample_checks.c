@@ -1,6 +1,8 @@
 #include "profgen/sample_checks.h"
 
+#include "base/alloc.h"
 #include "base/map.h"
+#include "base/parallel.h"
 #include "profgen/llvm/machine.h"
 #include "profgen/sample_history.h"
 
@@ -13,11 +15,18 @@ const char *const csp_sample_rule_names[CSP_RULE_COUNT] = {
 enum { ALL_RULES = (1 << CSP_RULE_COUNT) - 1 };
 #define NO_TARGET UINT64_MAX
 
+#define NOT_CHECKED UINT8_MAX
+
 struct checker {
     const struct csp_program *program;
+    struct csp_sample_set *set;
+    size_t first, end;      /* samples of the set */
     struct csp_map targets; /* of direct branches; NO_TARGET where there are several */
-    struct csp_history history;
+    uint8_t *branches;      /* rules broken, by number of the set's branches, or NOT_CHECKED */
+    struct csp_history_reader history;
     csp_frames open;
+    unsigned rules;
+    struct csp_sample_check_stats stats;
 };
 
 /* Adds the rules that a name stands for. */
@@ -88,24 +97,25 @@ static unsigned check_branch(struct checker *checker, uint64_t from, uint64_t to
     return outside ? 0 : 1 << CSP_RULE_BRANCH;
 }
 
-/* The straight run from where a branch went to where the next newer one left. */
-static unsigned check_run(const struct csp_program *program, uint64_t from, uint64_t to)
-{
-    if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
-        return from == to ? 0 : 1 << CSP_RULE_EXTERNAL;
-    return csp_code_falls_through(&program->code, from, to, false) ? 0 : 1 << CSP_RULE_FALL_THROUGH;
-}
-
 static unsigned check_history(struct checker *checker, const struct csp_flat_sample *sample)
 {
-    const uint64_t *branches = sample->addresses + sample->frame_len;
+    static const uint8_t broken_by_run[] = {
+        [CSP_RUN_POSSIBLE] = 0,
+        [CSP_RUN_HALF_OUTSIDE] = 1 << CSP_RULE_EXTERNAL,
+        [CSP_RUN_IMPOSSIBLE] = 1 << CSP_RULE_FALL_THROUGH,
+    };
     unsigned broken = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        broken |= check_branch(checker, branches[2 * i], branches[2 * i + 1]);
+        uint8_t *known = &checker->branches[sample->branches[i]];
+        if (*known == NOT_CHECKED) {
+            const struct csp_pair *branch = csp_flat_branch(checker->set, sample, i);
+            *known = (uint8_t)check_branch(checker, branch->first, branch->second);
+        }
+        broken |= *known;
         if (i)
-            broken |= check_run(checker->program, branches[2 * i + 1], branches[2 * i - 2]);
+            broken |= broken_by_run[csp_sample_run(&checker->history, checker->set, sample, i)];
     }
-    if (sample->branch_len && branches[1] == CSP_EXTERNAL)
+    if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
         broken |= 1 << CSP_RULE_EXTERNAL;
     return broken;
 }
@@ -116,20 +126,19 @@ static unsigned check_history(struct checker *checker, const struct csp_flat_sam
 static unsigned check_stack(struct checker *checker, const struct csp_flat_sample *sample)
 {
     const struct csp_functions *functions = &checker->program->functions;
-    const uint64_t *frames = sample->addresses;
-    if (sample->frame_len < 2)
+    uint32_t len, next = 0;
+    const uint64_t *callers = csp_flat_callers(checker->set, sample, &len);
+    if (!len)
         return 0;
-    csp_sample_history(checker->program, sample, &checker->history);
-    csp_sample_open_calls(&checker->history, &checker->open);
-    size_t next = 1;
-    for (size_t i = 0; i < checker->open.len && next < sample->frame_len; i++) {
+    csp_sample_open_calls(&checker->history, checker->set, sample, &checker->open);
+    for (size_t i = 0; i < checker->open.len && next < len; i++) {
         uint64_t call = checker->open.data[i];
-        size_t at = next;
-        while (at < sample->frame_len && frames[at] != call)
+        uint32_t at = next;
+        while (at < len && callers[at] != call)
             at++;
-        if (at < sample->frame_len)
+        if (at < len)
             next = at + 1;
-        else if (i || csp_functions_at(functions, call) == csp_functions_at(functions, frames[1]))
+        else if (i || csp_functions_at(functions, call) == csp_functions_at(functions, callers[0]))
             return 1 << CSP_RULE_STACK;
     }
     return 0;
@@ -147,25 +156,57 @@ static unsigned check_leaf(const struct csp_flat_sample *sample)
     return broken;
 }
 
-void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
-                          unsigned rules, struct csp_sample_check_stats *stats)
+static void check_samples(void *user, unsigned number)
 {
-    struct checker checker = {.program = program};
-    for (size_t i = 0; i < set->counts.len; i++) {
-        const struct csp_flat_sample *sample = csp_sample_set_at(set, i);
+    struct checker *checker = (struct checker *)user + number;
+    struct csp_sample_check_stats *stats = &checker->stats;
+    uint64_t *counts = checker->set->counts.data;
+    for (size_t i = checker->first; i < checker->end; i++) {
+        const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, i);
         unsigned broken =
-            check_leaf(sample) | check_history(&checker, sample) | check_stack(&checker, sample);
-        stats->checked += set->counts.data[i];
+            check_leaf(sample) | check_history(checker, sample) | check_stack(checker, sample);
+        stats->checked += counts[i];
         for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
             if (broken & 1U << rule)
-                stats->broken[rule] += set->counts.data[i];
-        if (!(broken & rules))
+                stats->broken[rule] += counts[i];
+        if (!(broken & checker->rules))
             continue;
-        stats->rejected += set->counts.data[i];
-        set->stats.used -= set->counts.data[i];
-        set->counts.data[i] = 0;
+        stats->rejected += counts[i];
+        counts[i] = 0;
     }
-    csp_map_free(&checker.targets);
-    csp_history_free(&checker.history);
-    csp_vec_free(&checker.open);
+}
+
+static void add_stats(struct csp_sample_check_stats *stats,
+                      const struct csp_sample_check_stats *other)
+{
+    stats->checked += other->checked;
+    stats->rejected += other->rejected;
+    for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
+        stats->broken[rule] += other->broken[rule];
+}
+
+void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
+                          unsigned rules, unsigned threads, struct csp_sample_check_stats *stats)
+{
+    unsigned count = threads ? threads : 1;
+    struct checker *checkers = csp_calloc(count, sizeof *checkers);
+    size_t branches = set->branches.list.len;
+    for (unsigned i = 0; i < count; i++) {
+        checkers[i] = (struct checker){.program = program, .set = set, .rules = rules};
+        checkers[i].first = set->counts.len * i / count;
+        checkers[i].end = set->counts.len * (i + 1) / count;
+        checkers[i].history.program = program;
+        checkers[i].branches = csp_malloc(branches + 1);
+        memset(checkers[i].branches, NOT_CHECKED, branches);
+    }
+    csp_parallel(count, check_samples, checkers);
+    for (unsigned i = 0; i < count; i++) {
+        add_stats(stats, &checkers[i].stats);
+        set->stats.used -= checkers[i].stats.rejected;
+        csp_map_free(&checkers[i].targets);
+        csp_history_reader_free(&checkers[i].history);
+        csp_vec_free(&checkers[i].open);
+        free(checkers[i].branches);
+    }
+    free(checkers);
 }

@@ -29,8 +29,8 @@ struct csp_sample_check_stats {
 };
 
 /* Checks all samples of a set and sets the counts of those that break one of `rules` (1 << rule) to
- * zero. */
+ * zero. `threads`: 0 is one. */
 void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
-                          unsigned rules, struct csp_sample_check_stats *stats);
+                          unsigned rules, unsigned threads, struct csp_sample_check_stats *stats);
 
 #endif

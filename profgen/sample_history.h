@@ -12,17 +12,37 @@
 
 enum { CSP_CALL_SIZE = 4 };
 
-/* The branches of a sample with their kinds, newest first, up to the first run between two of them
- * that cannot have been: what is beyond it does not lead here. Replaces what `history` held. */
-void csp_sample_history(const struct csp_program *program, const struct csp_flat_sample *sample,
-                        struct csp_history *history);
+/* Whether execution got from where one branch went to where the next newer one left. */
+enum csp_run_verdict {
+    CSP_RUN_POSSIBLE, /* or nobody can tell: all of it was outside of the binary */
+    CSP_RUN_HALF_OUTSIDE,
+    CSP_RUN_IMPOSSIBLE, /* it went backwards or over a taken branch */
+};
 
-/* The calls of a history that had not returned at its end, innermost first. */
-void csp_sample_open_calls(const struct csp_history *history, csp_frames *out);
+/* Reads samples of one set, and remembers what it found out of their runs. Zero but for the
+ * program. */
+struct csp_history_reader {
+    const struct csp_program *program;
+    struct csp_pairs runs; /* numbers of two branches, the older one first … */
+    CSP_VEC(uint8_t) verdicts;
+    struct csp_history history; /* calls and returns alone */
+    csp_frames recorded;
+};
 
-/* The call stack of a sample, leaf first, with the callers that its callchain lacks: those whose
- * calls the history shows. Returns whether it lacked any. */
-bool csp_sample_callchain(const struct csp_program *program, const struct csp_flat_sample *sample,
-                          const struct csp_history *history, csp_frames *scratch, csp_frames *out);
+/* Of the run between branch `i` of a sample and the next newer one; i > 0. */
+enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
+                                    const struct csp_sample_set *set,
+                                    const struct csp_flat_sample *sample, uint32_t i);
+
+/* The calls of a history that had not returned at its end, innermost first. History ends at the
+ * first run, from its end back, that cannot have been: what is beyond it does not lead here. */
+void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
+                           const struct csp_flat_sample *sample, csp_frames *out);
+
+/* Whether a sample's callchain lacks callers whose calls the history shows. `out` then is the call
+ * stack with them, leaf first. */
+bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sample_set *set,
+                          const struct csp_flat_sample *sample, csp_frames *out);
+void csp_history_reader_free(struct csp_history_reader *reader);
 
 #endif

@@ -1,176 +1,245 @@
 #include "profgen/sample_set.h"
 
+#include <stddef.h>
 #include <string.h>
 
 const char *const csp_reject_names[CSP_REJECT_COUNT] = {
     "no_branches", "unstitched", "no_callchain", "external", "prologue_epilogue",
 };
 
-static bool reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t count)
+static void reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t count)
 {
     set->stats.rejected[reason] += count;
-    return false;
 }
 
-/* The sample being put together in the set's scratch buffer. */
-static struct csp_flat_sample *scratch_sample(struct csp_sample_set *set,
-                                              const struct csp_sample *sample)
+/* Outside of the binary there may be a call that was not recorded, or what it returned from. */
+static enum csp_branch_kind kind_of(const struct csp_program *program, uint64_t from, uint64_t to)
 {
-    set->scratch.len = 0;
-    size_t most =
-        sizeof(struct csp_flat_sample) +
-        ((size_t)sample->callchain_len + 2 * (size_t)sample->branch_len + 1) * sizeof(uint64_t);
-    struct csp_flat_sample *flat = (void *)csp_buf_reserve(&set->scratch, most);
-    *flat = (struct csp_flat_sample){0};
-    return flat;
+    if (from == CSP_EXTERNAL)
+        return csp_program_call_before(program, to) ? CSP_BRANCH_RETURN : CSP_BRANCH_CALL;
+    uint8_t flags = csp_code_flags(&program->code, from);
+    if (flags & CSP_CODE_CALL)
+        return CSP_BRANCH_CALL;
+    return flags & CSP_CODE_RETURN ? CSP_BRANCH_RETURN : CSP_BRANCH_DIRECT;
+}
+
+uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
+                               uint64_t from, uint64_t to)
+{
+    uint8_t flags = csp_code_flags(&program->code, from);
+    bool from_inside = flags & CSP_CODE_START;
+    bool to_inside = csp_code_is_instruction(&program->code, to);
+    if (!from_inside && !to_inside)
+        return CSP_NO_BRANCH;
+    from = from_inside ? from : CSP_EXTERNAL;
+    to = to_inside ? to : CSP_EXTERNAL;
+    uint32_t number = csp_pairs_at(&set->branches, from, to);
+    if (number < set->branch_infos.len)
+        return number;
+    bool inside = from_inside && to_inside;
+    csp_vec_push(&set->branch_infos,
+                 (struct csp_set_branch){
+                     .kind = (uint8_t)kind_of(program, from, to),
+                     .inside = inside,
+                     .impossible =
+                         inside && !(flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH))});
+    return number;
+}
+
+void csp_sample_set_saw_branch(struct csp_sample_set *set, uint32_t branch, uint64_t count)
+{
+    if (branch == CSP_NO_BRANCH) {
+        set->stats.external_branches += count;
+        return;
+    }
+    const struct csp_set_branch *info = &set->branch_infos.data[branch];
+    set->stats.branches += info->inside ? count : 0;
+    set->stats.impossible_branches += info->impossible ? count : 0;
 }
 
 /* Turns return addresses into call addresses, and a run of external frames into one. */
-static void add_frames(struct csp_sample_set *set, const struct csp_program *program,
-                       const struct csp_sample *sample, struct csp_flat_sample *flat)
+struct csp_set_callers csp_sample_set_callers(struct csp_sample_set *set,
+                                              const struct csp_program *program,
+                                              const uint64_t *frames, uint32_t len,
+                                              bool leaf_outside)
 {
-    uint64_t *frames = flat->addresses;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < sample->callchain_len; i++) {
-        uint64_t frame = sample->callchain[i];
-        if (!csp_code_is_instruction(&program->code, frame)) {
-            if (!count || frames[count - 1] != CSP_EXTERNAL)
-                frames[count++] = CSP_EXTERNAL;
+    struct csp_set_callers callers = {0};
+    bool outside = leaf_outside;
+    set->frames.len = 0;
+    for (uint32_t i = 0; i < len; i++) {
+        uint64_t call = CSP_EXTERNAL;
+        if (csp_code_is_instruction(&program->code, frames[i])) {
+            call = csp_program_call_before(program, frames[i]);
+            outside = false;
+        } else if (outside) {
             continue;
+        } else {
+            outside = true;
         }
-        if (count) {
-            frame = csp_program_call_before(program, frame);
-            if (!frame) {
-                set->stats.truncated_callchains += sample->count;
-                break;
-            }
-        }
-        frames[count++] = frame;
+        callers.truncated = !call;
+        if (!call)
+            break;
+        csp_vec_push(&set->frames, call);
     }
     /* What called main is of no interest. */
-    if (count > 1 && frames[count - 1] == CSP_EXTERNAL)
-        count--;
-    flat->frame_len = count;
-}
-
-static void add_branches(struct csp_sample_set *set, const struct csp_program *program,
-                         const struct csp_sample *sample, struct csp_flat_sample *flat)
-{
-    uint64_t *at = flat->addresses + flat->frame_len;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint64_t from = sample->branches[i].from, to = sample->branches[i].to;
-        uint8_t flags = csp_code_flags(&program->code, from);
-        bool from_here = flags & CSP_CODE_START;
-        bool to_here = csp_code_is_instruction(&program->code, to);
-        if (!from_here && !to_here) {
-            set->stats.external_branches += sample->count;
-            continue;
-        }
-        if (from_here && to_here) {
-            set->stats.branches += sample->count;
-            if (!(flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH)))
-                set->stats.impossible_branches += sample->count;
-        }
-        *at++ = from_here ? from : CSP_EXTERNAL;
-        *at++ = to_here ? to : CSP_EXTERNAL;
-        flat->branch_len++;
-    }
+    if (set->frames.len && set->frames.data[set->frames.len - 1] == CSP_EXTERNAL)
+        set->frames.len--;
+    callers.number =
+        csp_intern(&set->callers, set->frames.data, set->frames.len * sizeof *set->frames.data);
+    return callers;
 }
 
 /* The two ends of a trace window count where they are in the binary. */
-static void add_ends(const struct csp_program *program, const struct csp_sample *sample,
-                     struct csp_flat_sample *flat)
+static void add_ends(const struct csp_sample_set *set, const struct csp_program *program,
+                     const struct csp_numbered_sample *sample, struct csp_flat_sample *flat)
 {
-    if (sample->branch_len != 0 && !flat->branch_len)
+    if (sample->has_branches && !flat->branch_len)
         return;
-    const struct csp_branch *oldest =
-        sample->branch_len ? &sample->branches[sample->branch_len - 1] : NULL;
-    if (csp_code_is_instruction(&program->code, sample->start) &&
-        (!oldest || csp_code_is_instruction(&program->code, oldest->from)))
+    bool oldest_inside = true, newest_inside = true;
+    if (flat->branch_len) {
+        oldest_inside = csp_flat_branch(set, flat, flat->branch_len - 1)->first != CSP_EXTERNAL;
+        newest_inside = csp_flat_branch(set, flat, 0)->second != CSP_EXTERNAL;
+    }
+    if (oldest_inside && csp_code_is_instruction(&program->code, sample->start))
         flat->start = sample->start;
-    if (sample->end && (!oldest || csp_code_is_instruction(&program->code, sample->branches[0].to)))
+    if (sample->end && newest_inside)
         flat->end = sample->end;
 }
 
 /* Outside of the binary nobody can tell: calls into libraries are not always recorded. */
 static uint32_t describe_leaf(const struct csp_program *program, uint64_t leaf, uint64_t newest)
 {
-    if (leaf == CSP_EXTERNAL)
+    uint8_t flags = csp_code_flags(&program->code, leaf);
+    if (!(flags & CSP_CODE_START))
         return CSP_LEAF_OUTSIDE;
-    uint32_t edge = csp_code_flags(&program->code, leaf) & CSP_CODE_EDGE ? CSP_LEAF_EDGE : 0;
+    uint32_t edge = flags & CSP_CODE_EDGE ? CSP_LEAF_EDGE : 0;
     if (newest == CSP_EXTERNAL || csp_functions_at(&program->functions, leaf) ==
                                       csp_functions_at(&program->functions, newest))
         return edge;
     return CSP_LEAF_ELSEWHERE | edge;
 }
 
-/* Puts where the newest branch went in the place of the sample's own address. */
-static void normalise_leaf(const struct csp_program *program, struct csp_flat_sample *flat,
-                           bool compat)
+/* When a sample was taken outside of the binary after a call that was not recorded, its history
+ * ends in the caller: drops that call. */
+static void drop_unrecorded_call(struct csp_sample_set *set, const struct csp_program *program,
+                                 struct csp_flat_sample *flat)
 {
-    uint64_t *frames = flat->addresses;
-    uint64_t newest = flat->branch_len ? frames[flat->frame_len + 1] : flat->start;
-    if (!compat)
-        flat->leaf = describe_leaf(program, frames[0], newest);
-    bool unrecorded_call = (flat->leaf & CSP_LEAF_OUTSIDE) && flat->frame_len > 1 &&
-                           newest != CSP_EXTERNAL &&
-                           csp_functions_at(&program->functions, frames[1]) ==
-                               csp_functions_at(&program->functions, newest);
-    if (unrecorded_call) {
-        /* The history ends in the caller, before it called out of the binary. */
-        flat->frame_len--;
-        memmove(frames, frames + 1,
-                (flat->frame_len + 2 * (size_t)flat->branch_len) * sizeof *frames);
-    }
-    frames[0] = newest;
+    uint32_t len;
+    const uint64_t *callers = csp_flat_callers(set, flat, &len);
+    uint64_t newest = csp_flat_newest(set, flat);
+    if (!(flat->leaf & CSP_LEAF_OUTSIDE) || !len || newest == CSP_EXTERNAL ||
+        csp_functions_at(&program->functions, callers[0]) !=
+            csp_functions_at(&program->functions, newest))
+        return;
+    set->frames.len = 0;
+    for (uint32_t i = 1; i < len; i++)
+        csp_vec_push(&set->frames, callers[i]);
+    flat->callers =
+        csp_intern(&set->callers, set->frames.data, set->frames.len * sizeof *set->frames.data);
 }
 
-static bool build(struct csp_sample_set *set, const struct csp_program *program,
-                  const struct csp_sample *sample, struct csp_flat_sample *flat)
+static size_t flat_size(const struct csp_flat_sample *flat)
 {
+    return offsetof(struct csp_flat_sample, branches) + flat->branch_len * sizeof *flat->branches;
+}
+
+struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
+                                               uint32_t branch_len)
+{
+    size_t bytes = branch_len * sizeof *branches;
+    set->scratch.len = 0;
+    struct csp_flat_sample *flat =
+        (void *)csp_buf_reserve(&set->scratch, sizeof(struct csp_flat_sample) + bytes);
+    *flat = (struct csp_flat_sample){.branch_len = branch_len};
+    if (bytes)
+        memcpy(flat->branches, branches, bytes);
+    return flat;
+}
+
+void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
+                          uint64_t count)
+{
+    uint32_t number = csp_intern(&set->samples, flat, flat_size(flat));
+    if (number == set->counts.len)
+        csp_vec_push(&set->counts, 0);
+    set->counts.data[number] += count;
+}
+
+void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
+                                 const struct csp_numbered_sample *sample)
+{
+    uint64_t count = sample->count;
+    set->stats.samples += count;
     bool whole_window = sample->start && sample->end;
     if (sample->verdict == CSP_VERDICT_NONE || sample->verdict == CSP_VERDICT_AMBIGUOUS)
-        return reject(set, CSP_REJECT_UNSTITCHED, sample->count);
-    if (!sample->branch_len && (set->compat || !whole_window))
-        return reject(set, CSP_REJECT_NO_BRANCHES, sample->count);
+        return reject(set, CSP_REJECT_UNSTITCHED, count);
+    if (!sample->has_branches && (set->compat || !whole_window))
+        return reject(set, CSP_REJECT_NO_BRANCHES, count);
+    if (set->contexts && !sample->has_callchain)
+        return reject(set, CSP_REJECT_NO_CALLCHAIN, count);
     /* llvm-profgen looks at callchains even where it then ignores them. */
-    if (set->contexts || (set->compat && sample->callchain_len)) {
-        add_frames(set, program, sample, flat);
-        if (!flat->frame_len)
-            return reject(set, CSP_REJECT_NO_CALLCHAIN, sample->count);
-        if (set->compat && (csp_code_flags(&program->code, flat->addresses[0]) & CSP_CODE_EDGE))
-            return reject(set, CSP_REJECT_EDGE, sample->count);
-        if (!set->contexts)
-            flat->frame_len = 0;
-    }
-    add_branches(set, program, sample, flat);
+    bool look = set->contexts || (set->compat && sample->has_callchain);
+    if (look && sample->callers.truncated)
+        set->stats.truncated_callchains += count;
+    if (look && set->compat && (csp_code_flags(&program->code, sample->leaf) & CSP_CODE_EDGE))
+        return reject(set, CSP_REJECT_EDGE, count);
+    struct csp_flat_sample *flat =
+        csp_sample_set_scratch(set, sample->branches, sample->branch_len);
     if (!set->compat)
-        add_ends(program, sample, flat);
+        add_ends(set, program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
-        return reject(set, CSP_REJECT_EXTERNAL, sample->count);
-    if (set->contexts)
-        normalise_leaf(program, flat, set->compat);
-    return true;
+        return reject(set, CSP_REJECT_EXTERNAL, count);
+    if (set->contexts) {
+        flat->callers = sample->callers.number;
+        if (!set->compat) {
+            flat->leaf = describe_leaf(program, sample->leaf, csp_flat_newest(set, flat));
+            drop_unrecorded_call(set, program, flat);
+        }
+    } else {
+        flat->callers = csp_intern(&set->callers, "", 0);
+    }
+    set->stats.used += count;
+    csp_sample_set_count(set, flat, count);
 }
 
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample)
 {
-    set->stats.samples += sample->count;
-    struct csp_flat_sample *flat = scratch_sample(set, sample);
-    if (!build(set, program, sample, flat))
-        return;
-    set->stats.used += sample->count;
-    size_t words = flat->frame_len + 2 * (size_t)flat->branch_len;
-    uint32_t id = csp_intern(&set->samples, flat, sizeof *flat + words * sizeof *flat->addresses);
-    if (id == set->counts.len)
-        csp_vec_push(&set->counts, 0);
-    set->counts.data[id] += sample->count;
+    struct csp_numbered_sample numbered = {
+        .count = sample->count,
+        .start = sample->start,
+        .end = sample->end,
+        .has_callchain = sample->callchain_len,
+        .has_branches = sample->branch_len,
+        .verdict = sample->verdict,
+    };
+    if (sample->callchain_len) {
+        numbered.leaf = sample->callchain[0];
+        numbered.callers =
+            csp_sample_set_callers(set, program, sample->callchain + 1, sample->callchain_len - 1,
+                                   !csp_code_is_instruction(&program->code, numbered.leaf));
+    }
+    set->numbers.len = 0;
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint32_t branch =
+            csp_sample_set_branch(set, program, sample->branches[i].from, sample->branches[i].to);
+        csp_sample_set_saw_branch(set, branch, sample->count);
+        if (branch != CSP_NO_BRANCH)
+            csp_vec_push(&set->numbers, branch);
+    }
+    numbered.branches = set->numbers.data;
+    numbered.branch_len = (uint32_t)set->numbers.len;
+    csp_sample_set_add_numbered(set, program, &numbered);
 }
 
 void csp_sample_set_free(struct csp_sample_set *set)
 {
+    csp_pairs_free(&set->branches);
+    csp_vec_free(&set->branch_infos);
+    csp_intern_free(&set->callers);
     csp_intern_free(&set->samples);
     csp_vec_free(&set->counts);
+    csp_vec_free(&set->frames);
+    csp_vec_free(&set->numbers);
     csp_buf_free(&set->scratch);
 }

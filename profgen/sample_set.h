@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/intern.h"
+#include "base/pairs.h"
 #include "decode/sample.h"
 #include "profgen/program.h"
 
@@ -32,17 +33,29 @@ struct csp_sample_set_stats {
     uint64_t external_branches;    /* dropped: neither end is in the binary */
 };
 
+/* What a distinct branch is. */
+struct csp_set_branch {
+    uint8_t kind;    /* enum csp_branch_kind: a call, a return, or anything else (direct) */
+    bool inside;     /* both ends are in the binary … */
+    bool impossible; /* … but no branch instruction where it begins */
+};
+
 struct csp_sample_set {
+    struct csp_pairs branches; /* distinct ones, from and to */
+    CSP_VEC(struct csp_set_branch) branch_infos;
+    struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
-    bool contexts; /* keep callchains */
-    bool compat;   /* llvm-profgen 22's choices */
+    CSP_VEC(uint64_t) frames;  /* scratch, like … */
+    CSP_VEC(uint32_t) numbers; /* … these */
+    bool contexts;             /* keep callchains */
+    bool compat;               /* llvm-profgen 22's choices */
 };
 
-/* What is kept of the sample's own address, the first of the callchain. The first frame kept is
- * where the newest branch went: where in its basic block a sample was taken makes no other
+/* What is kept of the sample's own address, the first of the callchain. The leaf of the call stack
+ * is where the newest branch went: where in its basic block a sample was taken makes no other
  * difference. */
 enum csp_sample_leaf {
     CSP_LEAF_ELSEWHERE = 1 << 0, /* in another function than its newest branch went to */
@@ -50,14 +63,14 @@ enum csp_sample_leaf {
     CSP_LEAF_EDGE = 1 << 2,      /* in a prologue or epilogue, by llvm-profgen's rule */
 };
 
-/* A sample as the set keeps it: frames, leaf first (the others are call addresses), then branches,
- * newest first, as pairs of from and to. */
+/* A sample as the set keeps it. Windows of trace have hundreds of branches, of which a program has
+ * some ten thousand: they are kept as numbers. */
 struct csp_flat_sample {
     uint64_t start, end; /* as in struct csp_sample */
-    uint32_t frame_len, branch_len;
-    uint32_t leaf; /* enum csp_sample_leaf: bits */
-    uint32_t zero;
-    uint64_t addresses[];
+    uint32_t callers;    /* number of the set's callers */
+    uint32_t leaf;       /* enum csp_sample_leaf: bits */
+    uint32_t branch_len;
+    uint32_t branches[]; /* numbers of the set's branches, newest first */
 };
 
 static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_sample_set *set,
@@ -66,8 +79,77 @@ static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_s
     return set->samples.entries.data[i].data;
 }
 
+static inline const struct csp_pair *csp_flat_branch(const struct csp_sample_set *set,
+                                                     const struct csp_flat_sample *sample, size_t i)
+{
+    return &set->branches.list.data[sample->branches[i]];
+}
+
+static inline enum csp_branch_kind csp_flat_branch_kind(const struct csp_sample_set *set,
+                                                        const struct csp_flat_sample *sample,
+                                                        size_t i)
+{
+    return (enum csp_branch_kind)set->branch_infos.data[sample->branches[i]].kind;
+}
+
+/* Where its history ended: the leaf of its call stack. */
+static inline uint64_t csp_flat_newest(const struct csp_sample_set *set,
+                                       const struct csp_flat_sample *sample)
+{
+    return sample->branch_len ? csp_flat_branch(set, sample, 0)->second : sample->start;
+}
+
+static inline const uint64_t *csp_flat_callers(const struct csp_sample_set *set,
+                                               const struct csp_flat_sample *sample, uint32_t *len)
+{
+    const struct csp_intern_entry *entry = &set->callers.entries.data[sample->callers];
+    *len = entry->size / (uint32_t)sizeof(uint64_t);
+    return entry->data;
+}
+
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample);
 void csp_sample_set_free(struct csp_sample_set *set);
+
+/* The same in steps, for readers that meet the same branches and callers again and again. */
+
+#define CSP_NO_BRANCH UINT32_MAX
+
+/* The number of a branch; CSP_NO_BRANCH when neither end is in the binary. */
+uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
+                               uint64_t from, uint64_t to);
+/* Counts a branch of a sample, used or not, in the statistics. */
+void csp_sample_set_saw_branch(struct csp_sample_set *set, uint32_t branch, uint64_t count);
+
+struct csp_set_callers {
+    uint32_t number;
+    bool truncated; /* cut at a return address that no call precedes */
+};
+
+/* The callers of a callchain: `frames` are its return addresses, innermost first. */
+struct csp_set_callers csp_sample_set_callers(struct csp_sample_set *set,
+                                              const struct csp_program *program,
+                                              const uint64_t *frames, uint32_t len,
+                                              bool leaf_outside);
+
+struct csp_numbered_sample {
+    uint64_t count, start, end; /* as in struct csp_sample */
+    uint64_t leaf;              /* the callchain's first address */
+    bool has_callchain, has_branches;
+    enum csp_verdict verdict;
+    struct csp_set_callers callers; /* where it has a callchain */
+    const uint32_t *branches;       /* without those that have no number */
+    uint32_t branch_len;
+};
+
+void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
+                                 const struct csp_numbered_sample *sample);
+/* A sample to be filled in, in the set's scratch memory, and counting it when it is. */
+struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
+                                               uint32_t branch_len);
+void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
+                          uint64_t count);
+/* Adds all samples and statistics of another set of the same program. */
+void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other);
 
 #endif

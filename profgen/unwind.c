@@ -1,313 +1,222 @@
 #include "profgen/unwind.h"
 
-#include "profgen/recursion.h"
+#include "base/alloc.h"
+#include "base/parallel.h"
 #include "profgen/sample_history.h"
+#include "profgen/unwind_step.h"
 
-/* No frame: what a return to an address without a call leaves in llvm-profgen's stack. */
-#define NO_FRAME UINT64_C(0)
-#define NO_CONTEXT UINT32_MAX
+/* What one step of unwinding does depends on the call stack, the branch and the next newer one
+ * alone. A program has some ten thousand such steps and samples repeat them without end, so each is
+ * done for real only twice: when it is first met, to learn what it leaves of the stack, and when
+ * all samples have been seen, to count. Call stacks are nodes of a tree: a call in its caller. */
 
-struct unwinder {
-    struct csp_program *program; /* changed only by looking up lines */
-    const struct csp_unwind_options *options;
-    struct csp_counters *counters;
-    struct csp_unwind_stats *stats;
-    CSP_VEC(uint64_t) stack; /* root first; never empty while a sample is unwound */
-    CSP_VEC(uint64_t) scratch;
-    struct csp_history history;     /* of the sample being unwound, its callchain as recorded … */
-    csp_frames recorded, callchain; /* … and completed */
-    struct csp_line_context line_context;
-    struct csp_intern stacks;   /* stacks without their leaf (by lines: with it), as they are … */
-    CSP_VEC(uint32_t) contexts; /* … and the context that each one means */
-    uint32_t context;           /* of the stack as it is, NO_CONTEXT when not known */
-    uint64_t count;             /* of the sample being unwound */
-    bool lost;                  /* the history no longer fits the callchain */
-    bool lines;                 /* contexts are by line */
+#define NO_NODE UINT32_MAX
+
+enum {
+    ROOT,       /* the leaf has no callers */
+    LOST,       /* … because the history does not fit the callchain */
+    FIRST_CALL, /* nodes of `calls` from here on */
 };
 
-/* Of the addresses in the scratch array. */
-static uint32_t make_line_context(struct unwinder *unwinder)
+struct step {
+    uint64_t count;
+    uint32_t next; /* node */
+};
+
+struct worker {
+    struct csp_unwinder step;
+    const struct csp_sample_set *set;
+    size_t first, end;      /* samples of the set */
+    struct csp_pairs calls; /* node of the caller's stack, call address */
+    struct csp_pairs keys;  /* node and newer branch (CSP_NO_BRANCH), branch */
+    CSP_VEC(struct step) steps;
+    CSP_VEC(uint32_t) callers_nodes; /* by number of the set's callers; NO_NODE: not known yet */
+    struct csp_history_reader history;
+    csp_frames callchain;
+    struct csp_counters counters;
+    struct csp_unwind_stats stats;
+};
+
+static uint32_t call_node(struct worker *worker, uint32_t caller, uint64_t call)
 {
-    const struct csp_unwind_options *options = unwinder->options;
-    bool inlined = csp_lines_context(unwinder->program, unwinder->scratch.data,
-                                     unwinder->scratch.len, options->compress_recursion,
-                                     options->max_context_depth, &unwinder->line_context);
-    uint32_t context = csp_counters_context(unwinder->counters, unwinder->line_context.frames.data,
-                                            unwinder->line_context.frames.len);
-    if (!inlined)
-        *csp_map_at(&unwinder->counters->called_contexts, context) = 1;
-    return context;
+    return FIRST_CALL + csp_pairs_at(&worker->calls, caller, call);
 }
 
-/* The calls that make a context: those after the last external frame, without recursion. */
-static uint32_t make_context(struct unwinder *unwinder, size_t depth)
+/* Makes the stack that a node and a leaf mean. */
+static void enter(struct worker *worker, uint32_t node, uint64_t leaf)
 {
-    const uint64_t *stack = unwinder->stack.data;
-    size_t first = depth;
-    while (first && stack[first - 1] != CSP_EXTERNAL)
-        first--;
-    unwinder->scratch.len = 0;
-    for (size_t i = first; i < depth; i++)
-        if (stack[i] != NO_FRAME)
-            csp_vec_push(&unwinder->scratch, stack[i]);
-    if (unwinder->lines)
-        return make_line_context(unwinder);
-    size_t count = unwinder->scratch.len;
-    uint64_t *calls = unwinder->scratch.data;
-    count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
-    int most = unwinder->options->max_context_depth;
-    if (most >= 0 && count > (size_t)most) {
-        calls += count - (size_t)most;
-        count = (size_t)most;
+    struct csp_unwinder *step = &worker->step;
+    step->stack.len = 0;
+    step->lost = node == LOST;
+    size_t depth = 0;
+    for (uint32_t up = node; up >= FIRST_CALL; depth++)
+        up = (uint32_t)worker->calls.list.data[up - FIRST_CALL].first;
+    for (size_t i = 0; i < depth; i++)
+        csp_unwinder_push(step, 0);
+    for (uint32_t up = node; up >= FIRST_CALL;) {
+        const struct csp_pair *call = &worker->calls.list.data[up - FIRST_CALL];
+        step->stack.data[--depth] = call->second;
+        up = (uint32_t)call->first;
     }
-    return csp_counters_context(unwinder->counters, calls, count);
+    csp_unwinder_push(step, leaf);
 }
 
-static uint32_t current_context(struct unwinder *unwinder)
+static uint32_t node_of_stack(struct worker *worker)
 {
-    if (unwinder->context != NO_CONTEXT)
-        return unwinder->context;
-    size_t depth = unwinder->stack.len - !unwinder->lines;
-    uint32_t id = csp_intern(&unwinder->stacks, depth ? (const void *)unwinder->stack.data : "",
-                             depth * sizeof *unwinder->stack.data);
-    if (id == unwinder->contexts.len)
-        csp_vec_push(&unwinder->contexts, make_context(unwinder, depth));
-    unwinder->context = unwinder->contexts.data[id];
-    return unwinder->context;
+    const struct csp_unwinder *step = &worker->step;
+    if (step->lost)
+        return LOST;
+    uint32_t node = ROOT;
+    for (size_t i = 0; i + 1 < step->stack.len; i++)
+        node = call_node(worker, node, step->stack.data[i]);
+    return node;
 }
 
-static void set_leaf(struct unwinder *unwinder, uint64_t address)
+static void do_step(struct worker *worker, uint32_t number, uint64_t count)
 {
-    unwinder->stack.data[unwinder->stack.len - 1] = address;
-    if (unwinder->lines)
-        unwinder->context = NO_CONTEXT;
+    const struct csp_pair *branches = worker->set->branches.list.data;
+    struct csp_pair key = worker->keys.list.data[number];
+    uint32_t node = (uint32_t)(key.first >> 32), newer = (uint32_t)key.first;
+    struct csp_pair branch = branches[key.second];
+    uint64_t newer_from = newer == CSP_NO_BRANCH ? 0 : branches[newer].first;
+    enter(worker, node, newer_from ? newer_from : branch.second);
+    worker->step.count = count;
+    csp_unwinder_step(&worker->step, newer_from, branch.first, branch.second);
 }
 
-static void push(struct unwinder *unwinder, uint64_t address)
+static struct step *step_at(struct worker *worker, uint32_t node, uint32_t newer, uint32_t branch)
 {
-    csp_vec_push(&unwinder->stack, address);
-    unwinder->context = NO_CONTEXT;
-}
-
-static void pop(struct unwinder *unwinder)
-{
-    unwinder->stack.len--;
-    unwinder->context = NO_CONTEXT;
-}
-
-/* Cuts a range where inlining changes, from its end to its start, and leaves the leaf there. */
-static void count_line_ranges(struct unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    struct csp_counter_table *ranges = &unwinder->counters->ranges;
-    for (uint64_t at = to; at > from;) {
-        uint64_t before = csp_code_before(&unwinder->program->code, at);
-        if (!csp_lines_same_inlining(unwinder->program, at, before)) {
-            set_leaf(unwinder, at);
-            csp_counters_add(ranges, current_context(unwinder), at, to, unwinder->count);
-            to = before;
-        }
-        at = before;
+    uint32_t number = csp_pairs_at(&worker->keys, (uint64_t)node << 32 | newer, branch);
+    if (number == worker->steps.len) {
+        do_step(worker, number, 0);
+        csp_vec_push(&worker->steps, (struct step){.next = node_of_stack(worker)});
     }
-    set_leaf(unwinder, from);
-    csp_counters_add(ranges, current_context(unwinder), from, to, unwinder->count);
+    return &worker->steps.data[number];
 }
 
-static void count_range(struct unwinder *unwinder, uint64_t from, uint64_t to)
+static uint32_t node_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
 {
-    if (unwinder->lines) {
-        count_line_ranges(unwinder, from, to);
-        return;
-    }
-    csp_counters_add(&unwinder->counters->ranges, current_context(unwinder), from, to,
-                     unwinder->count);
-}
-
-/* The straight run from where a branch went to where the next newer one left. */
-static void unwind_linear(struct unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    struct csp_unwind_stats *stats = unwinder->stats;
-    stats->ranges += unwinder->count;
-    if (from == CSP_EXTERNAL && to == CSP_EXTERNAL) {
-        stats->ranges_external += unwinder->count;
-    } else if (from == CSP_EXTERNAL || to == CSP_EXTERNAL) {
-        stats->ranges_half_external += unwinder->count;
-        unwinder->lost = true;
-    } else if (!csp_code_falls_through(&unwinder->program->code, from, to,
-                                       unwinder->options->compat)) {
-        stats->ranges_impossible += unwinder->count;
-        unwinder->lost = true;
-    } else {
-        stats->ranges_counted += unwinder->count;
-        count_range(unwinder, from, to);
-    }
-}
-
-static void unwind_call(struct unwinder *unwinder, uint64_t from)
-{
-    size_t depth = unwinder->stack.len;
-    if (depth > 1 && unwinder->stack.data[depth - 2] == from) {
-        pop(unwinder);
-        return;
-    }
-    /* The caller's frame was not in the callchain (the callee had not set up its own yet). */
-    if (depth > 1)
-        unwinder->stats->calls_off_chain += unwinder->count;
-    set_leaf(unwinder, from);
-}
-
-static void unwind_return(struct unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    uint64_t call = csp_program_call_before(unwinder->program, to);
-    if (!call) {
-        unwinder->stats->returns_to_no_call += unwinder->count;
-        if (!unwinder->options->compat)
-            call = CSP_EXTERNAL;
-    }
-    set_leaf(unwinder, call);
-    push(unwinder, from);
-}
-
-static void forget_callers(struct unwinder *unwinder, uint64_t address)
-{
-    unwinder->stack.len = 0;
-    push(unwinder, address);
-}
-
-static void unwind_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    const struct csp_program *program = unwinder->program;
-    uint8_t flags = csp_code_flags(&program->code, from);
-    if (unwinder->lost)
-        forget_callers(unwinder, from);
-    else if (flags & CSP_CODE_CALL)
-        unwind_call(unwinder, from);
-    else if (flags & CSP_CODE_RETURN)
-        unwind_return(unwinder, from, to);
-    else if (from != CSP_EXTERNAL)
-        set_leaf(unwinder, from);
-    else if (csp_program_call_before(program, to))
-        unwind_return(unwinder, from, to);
-    else
-        unwind_call(unwinder, from);
-}
-
-static void count_branch(struct unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    unwinder->stats->branches += unwinder->count;
-    if (to == CSP_EXTERNAL)
-        return;
-    uint32_t context = from == CSP_EXTERNAL ? csp_counters_context(unwinder->counters, NULL, 0)
-                                            : current_context(unwinder);
-    csp_counters_add(&unwinder->counters->branches, context, from, to, unwinder->count);
-}
-
-/* The part of a trace window before its first or after its last branch. */
-static void count_partial(struct unwinder *unwinder, uint64_t from, uint64_t last)
-{
-    if (!last || !csp_code_falls_through(&unwinder->program->code, from, last, false)) {
-        unwinder->stats->partial_ranges_impossible += unwinder->count;
-        return;
-    }
-    unwinder->stats->partial_ranges += unwinder->count;
-    count_range(unwinder, from, last);
+    uint32_t node = ROOT;
+    for (size_t i = len; i; i--)
+        node = call_node(worker, node, callers[i - 1]);
+    return node;
 }
 
 /* The callchain, with the callers that it lacks and the history shows. */
-static void begin_stack(struct unwinder *unwinder, const struct csp_flat_sample *sample)
+static uint32_t first_node(struct worker *worker, const struct csp_flat_sample *sample,
+                           uint64_t count)
 {
-    unwinder->stack.len = 0;
-    if (unwinder->options->compat) {
-        for (uint32_t i = sample->frame_len; i; i--)
-            push(unwinder, sample->addresses[i - 1]);
-        return;
+    if (worker->step.flat)
+        return ROOT;
+    if (!worker->step.options->compat &&
+        csp_sample_callchain(&worker->history, worker->set, sample, &worker->callchain)) {
+        worker->stats.restored_frames += count;
+        return node_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
     }
-    csp_sample_history(unwinder->program, sample, &unwinder->history);
-    if (csp_sample_callchain(unwinder->program, sample, &unwinder->history, &unwinder->recorded,
-                             &unwinder->callchain))
-        unwinder->stats->restored_frames += unwinder->count;
-    for (size_t i = unwinder->callchain.len; i; i--)
-        push(unwinder, unwinder->callchain.data[i - 1]);
+    while (worker->callers_nodes.len <= sample->callers)
+        csp_vec_push(&worker->callers_nodes, NO_NODE);
+    uint32_t *node = &worker->callers_nodes.data[sample->callers];
+    if (*node == NO_NODE) {
+        uint32_t len;
+        const uint64_t *callers = csp_flat_callers(worker->set, sample, &len);
+        *node = node_of_callers(worker, callers, len);
+    }
+    return *node;
 }
 
-static void unwind_sample(struct unwinder *unwinder, const struct csp_flat_sample *sample)
+static void count_partial(struct worker *worker, uint32_t node, uint64_t from, uint64_t last,
+                          uint64_t count)
 {
-    const struct csp_code *code = &unwinder->program->code;
-    const uint64_t *branches = sample->addresses + sample->frame_len;
-    unwinder->lost = false;
-    begin_stack(unwinder, sample);
-    if (!sample->branch_len) {
-        count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
-        return;
-    }
-    if (sample->end && sample->end != branches[1])
-        count_partial(unwinder, branches[1], csp_code_before(code, sample->end));
+    enter(worker, node, from);
+    worker->step.count = count;
+    csp_unwinder_partial(&worker->step, from, last);
+}
+
+static void unwind_sample(struct worker *worker, const struct csp_flat_sample *sample,
+                          uint64_t count)
+{
+    const struct csp_code *code = &worker->step.program->code;
+    uint64_t newest = csp_flat_newest(worker->set, sample);
+    uint32_t node = first_node(worker, sample, count), newer = CSP_NO_BRANCH;
+    if (sample->end && (sample->end != newest || !sample->branch_len))
+        count_partial(worker, node, newest, csp_code_before(code, sample->end), count);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
-        if (i)
-            unwind_linear(unwinder, to, branches[2 * i - 2]);
-        unwind_branch(unwinder, from, to);
-        count_branch(unwinder, from, to);
+        struct step *step = step_at(worker, node, newer, sample->branches[i]);
+        step->count += count;
+        node = step->next;
+        newer = sample->branches[i];
     }
-    if (sample->start && !unwinder->lost)
-        count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
+    if (sample->start && sample->branch_len && node != LOST)
+        count_partial(worker, node, sample->start,
+                      csp_flat_branch(worker->set, sample, sample->branch_len - 1)->first, count);
+}
+
+static void run(void *user, unsigned number)
+{
+    struct worker *worker = (struct worker *)user + number;
+    for (size_t i = worker->first; i < worker->end; i++)
+        if (worker->set->counts.data[i])
+            unwind_sample(worker, csp_sample_set_at(worker->set, i), worker->set->counts.data[i]);
+    for (uint32_t i = 0; i < worker->steps.len; i++)
+        do_step(worker, i, worker->steps.data[i].count);
+}
+
+static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
+{
+    stats->ranges += other->ranges;
+    stats->ranges_counted += other->ranges_counted;
+    stats->ranges_external += other->ranges_external;
+    stats->ranges_half_external += other->ranges_half_external;
+    stats->ranges_impossible += other->ranges_impossible;
+    stats->partial_ranges += other->partial_ranges;
+    stats->partial_ranges_impossible += other->partial_ranges_impossible;
+    stats->branches += other->branches;
+    stats->calls_off_chain += other->calls_off_chain;
+    stats->returns_to_no_call += other->returns_to_no_call;
+    stats->restored_frames += other->restored_frames;
+}
+
+static void free_worker(struct worker *worker)
+{
+    csp_unwinder_free(&worker->step);
+    csp_history_reader_free(&worker->history);
+    csp_counters_free(&worker->counters);
+    csp_pairs_free(&worker->calls);
+    csp_pairs_free(&worker->keys);
+    csp_vec_free(&worker->steps);
+    csp_vec_free(&worker->callers_nodes);
+    csp_vec_free(&worker->callchain);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats)
 {
-    struct unwinder unwinder = {.program = program,
-                                .options = options,
-                                .counters = counters,
-                                .stats = stats,
-                                .lines = !program->uses_probes};
-    for (size_t i = 0; i < set->counts.len; i++) {
-        unwinder.count = set->counts.data[i];
-        if (unwinder.count)
-            unwind_sample(&unwinder, csp_sample_set_at(set, i));
+    bool lines = !options->flat && !program->uses_probes;
+    /* Lines are looked up one at a time. */
+    unsigned count = lines || !options->threads ? 1 : options->threads;
+    struct worker *workers = csp_calloc(count, sizeof *workers);
+    for (unsigned i = 0; i < count; i++) {
+        struct worker *worker = &workers[i];
+        worker->set = set;
+        worker->first = set->counts.len * i / count;
+        worker->end = set->counts.len * (i + 1) / count;
+        worker->history.program = program;
+        worker->step = (struct csp_unwinder){
+            .program = program,
+            .options = options,
+            .counters = i ? &worker->counters : counters,
+            .stats = &worker->stats,
+            .context = CSP_NO_CONTEXT,
+            .lines = lines,
+            .flat = options->flat,
+        };
     }
-    csp_vec_free(&unwinder.stack);
-    csp_vec_free(&unwinder.scratch);
-    csp_history_free(&unwinder.history);
-    csp_vec_free(&unwinder.recorded);
-    csp_vec_free(&unwinder.callchain);
-    csp_vec_free(&unwinder.line_context.frames);
-    csp_vec_free(&unwinder.contexts);
-    csp_intern_free(&unwinder.stacks);
-}
-
-static void count_flat(struct unwinder *unwinder, const struct csp_flat_sample *sample)
-{
-    const struct csp_code *code = &unwinder->program->code;
-    const uint64_t *branches = sample->addresses + sample->frame_len;
-    if (!sample->branch_len) {
-        count_partial(unwinder, sample->start, csp_code_before(code, sample->end));
-        return;
+    csp_parallel(count, run, workers);
+    for (unsigned i = 0; i < count; i++) {
+        csp_counters_merge(counters, &workers[i].counters);
+        add_stats(stats, &workers[i].stats);
+        free_worker(&workers[i]);
     }
-    if (sample->end && sample->end != branches[1])
-        count_partial(unwinder, branches[1], csp_code_before(code, sample->end));
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint64_t from = branches[2 * i], to = branches[2 * i + 1];
-        count_branch(unwinder, from, to);
-        if (i) {
-            unwind_linear(unwinder, to, branches[2 * i - 2]);
-            unwinder->lost = false;
-        }
-    }
-    if (sample->start)
-        count_partial(unwinder, sample->start, branches[2 * sample->branch_len - 2]);
-}
-
-void csp_unwind_flat(struct csp_program *program, const struct csp_sample_set *set,
-                     const struct csp_unwind_options *options, struct csp_counters *counters,
-                     struct csp_unwind_stats *stats)
-{
-    struct unwinder unwinder = {
-        .program = program, .options = options, .counters = counters, .stats = stats};
-    unwinder.context = csp_counters_context(counters, NULL, 0);
-    for (size_t i = 0; i < set->counts.len; i++) {
-        unwinder.count = set->counts.data[i];
-        if (unwinder.count)
-            count_flat(&unwinder, csp_sample_set_at(set, i));
-    }
+    free(workers);
 }

@@ -9,6 +9,8 @@
 
 struct csp_unwind_options {
     bool compat;            /* llvm-profgen 22's choices */
+    bool flat;              /* no contexts: all counts are of the empty one */
+    unsigned threads;       /* 0 is one; the result does not depend on it */
     int compress_recursion; /* longest repeated sequence to compress; -1: any, 0: none */
     int max_context_depth;  /* frames kept nearest to the leaf; -1: all */
 };
@@ -27,14 +29,10 @@ struct csp_unwind_stats {
     uint64_t restored_frames;    /* samples whose callchain had lost callers */
 };
 
-/* Unwinds every sample of a set into counters. Without pseudo-probes, ranges are cut where inlining
- * changes, and contexts are by line. */
+/* Unwinds every sample of a set into counters. By contexts without pseudo-probes, ranges are cut
+ * where inlining changes, and contexts are by line. */
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats);
-/* The same without contexts: all counts are of the empty one. */
-void csp_unwind_flat(struct csp_program *program, const struct csp_sample_set *set,
-                     const struct csp_unwind_options *options, struct csp_counters *counters,
-                     struct csp_unwind_stats *stats);
 
 #endif
