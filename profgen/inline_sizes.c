@@ -3,11 +3,17 @@
 #include "base/alloc.h"
 #include "profgen/call_probes.h"
 
+#include <string.h>
+
 struct measure {
     struct csp_program *program;
     struct csp_inline_sizes *sizes;
     uint8_t *wanted; /* by function */
     CSP_VEC(struct csp_sized_frame) frames;
+    /* Neighbouring instructions are mostly of one inlined function: they are added together. */
+    const uint32_t *inlined; /* the frames of the last one, outermost first, … */
+    size_t inlined_len;
+    uint32_t bytes; /* … and the size of those like it that were not added yet */
 };
 
 static void want_at(struct measure *measure, uint64_t address)
@@ -62,15 +68,15 @@ static void want_named(void *user, const char *name, size_t length)
         want_name(measure, id);
 }
 
-/* One instruction: innermost frame first. Callsites are probes, where those are used. */
-static void add_instruction(struct measure *measure, uint64_t address)
+/* Adds the instructions gathered: innermost frame first. Callsites are probes, where those are
+ * used. */
+static void add_gathered(struct measure *measure)
 {
     struct csp_program *program = measure->program;
-    const uint32_t *frames;
-    size_t count = csp_lines_stack(program, address, &frames);
     measure->frames.len = 0;
-    for (size_t i = count; i; i--) {
-        const struct csp_line_frame *frame = csp_lines_frame_at(&program->lines, frames[i - 1]);
+    for (size_t i = measure->inlined_len; i; i--) {
+        const struct csp_line_frame *frame =
+            csp_lines_frame_at(&program->lines, measure->inlined[i - 1]);
         struct csp_sized_frame sized = {csp_intern_text(&program->names, frame->name), frame->line,
                                         frame->discriminator};
         if (program->uses_probes) {
@@ -81,9 +87,34 @@ static void add_instruction(struct measure *measure, uint64_t address)
         }
         csp_vec_push(&measure->frames, sized);
     }
-    if (count)
-        csp_inline_sizes_add(measure->sizes, measure->frames.data, count,
-                             csp_code_size(&program->code, address));
+    if (measure->bytes)
+        csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len,
+                             measure->bytes);
+    measure->bytes = 0;
+}
+
+/* Of the leaf, only the function counts, and not the place in it. */
+static bool is_inlined_alike(const struct measure *measure, const uint32_t *frames, size_t count)
+{
+    const struct csp_lines *lines = &measure->program->lines;
+    return measure->bytes && measure->inlined_len == count &&
+           !memcmp(measure->inlined, frames, (count - 1) * sizeof *frames) &&
+           csp_lines_frame_at(lines, measure->inlined[count - 1])->name ==
+               csp_lines_frame_at(lines, frames[count - 1])->name;
+}
+
+static void add_instruction(struct measure *measure, uint64_t address)
+{
+    const uint32_t *frames;
+    size_t count = csp_lines_stack(measure->program, address, &frames);
+    if (!count)
+        return;
+    if (!is_inlined_alike(measure, frames, count)) {
+        add_gathered(measure);
+        measure->inlined = frames;
+        measure->inlined_len = count;
+    }
+    measure->bytes += csp_code_size(&measure->program->code, address);
 }
 
 static const char *node_name(const struct csp_program *program, uint32_t node)
@@ -153,6 +184,7 @@ static struct csp_inline_sizes *measure_wanted(struct measure *measure)
                 add_instruction(measure, at);
         }
     }
+    add_gathered(measure);
     if (program->uses_probes)
         add_all_optimized_away(measure);
     free(measure->wanted);

@@ -1,21 +1,35 @@
 #include "profgen/llvm/debug_info.h"
 
 #include "llvm/DebugInfo/DIContext.h"
+#include "llvm/DebugInfo/DWARF/DWARFCompileUnit.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/DebugInfo/DWARF/DWARFDie.h"
 #include "llvm/DebugInfo/DWARF/DWARFUnit.h"
 #include "llvm/Object/Binary.h"
 #include "llvm/Object/ObjectFile.h"
 
+#include <map>
 #include <memory>
 #include <vector>
 
 using namespace llvm;
 
+namespace
+{
+
+/* What DWARF says of a function, inlined or not, wherever it is asked for. */
+struct Function {
+    std::string name;
+    uint32_t start_line;
+    uint32_t call_line, call_discriminator; /* of an inlined one, in its caller */
+};
+
+} // namespace
+
 struct csp_debug_info {
     object::OwningBinary<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
-    DIInliningInfo stack;
+    std::map<std::pair<DWARFUnit *, uint64_t>, Function> functions; /* by offset in the unit */
     std::vector<csp_inline_frame> frames;
 };
 
@@ -84,18 +98,50 @@ void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *
     }
 }
 
+static const Function &function_of(csp_debug_info *info, const DWARFDie &die)
+{
+    auto added = info->functions.try_emplace({die.getDwarfUnit(), die.getOffset()});
+    Function &function = added.first->second;
+    if (!added.second)
+        return function;
+    const char *name = die.getSubroutineName(DINameKind::LinkageName);
+    function.name = name ? name : DILineInfo::BadString;
+    function.start_line = static_cast<uint32_t>(die.getDeclLine());
+    uint32_t file, column;
+    die.getCallerFrame(file, function.call_line, column, function.call_discriminator);
+    return function;
+}
+
+/* What DWARFContext::getInliningInfoForAddress finds, without the names of files, which take it
+ * most of its time. */
 size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
                              const struct csp_inline_frame **frames)
 {
-    DILineInfoSpecifier wanted(DILineInfoSpecifier::FileLineInfoKind::RawValue,
-                               DILineInfoSpecifier::FunctionNameKind::LinkageName);
-    info->stack = info->context->getInliningInfoForAddress(
-        {address, object::SectionedAddress::UndefSection}, wanted);
     info->frames.clear();
-    for (uint32_t i = 0; i < info->stack.getNumberOfFrames(); i++) {
-        const DILineInfo &frame = info->stack.getFrame(i);
+    *frames = info->frames.data();
+    DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
+    if (!unit)
+        return 0;
+    SmallVector<DWARFDie, 8> chain;
+    unit->getInlinedChainForAddress(address, chain);
+    csp_inline_frame place = {DILineInfo::BadString, 0, 0, 0};
+    const DWARFDebugLine::LineTable *table = info->context->getLineTableForUnit(unit);
+    uint32_t row = table ? table->lookupAddress({address, object::SectionedAddress::UndefSection})
+                         : UINT32_MAX;
+    bool found = row != UINT32_MAX && table->hasFileAtIndex(table->Rows[row].File);
+    if (found) {
+        place.line = table->Rows[row].Line;
+        place.discriminator = table->Rows[row].Discriminator;
+    }
+    /* Code without a description, perhaps because its .dwo file is not there. */
+    if (chain.empty() && found)
+        info->frames.push_back(place);
+    for (const DWARFDie &die : chain) {
+        const Function &function = function_of(info, die);
         info->frames.push_back(
-            {frame.FunctionName.c_str(), frame.Discriminator, frame.Line, frame.StartLine});
+            {function.name.c_str(), place.discriminator, place.line, function.start_line});
+        place.line = function.call_line;
+        place.discriminator = function.call_discriminator;
     }
     *frames = info->frames.data();
     return info->frames.size();

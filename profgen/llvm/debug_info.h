@@ -28,7 +28,8 @@ void csp_debug_info_close(struct csp_debug_info *info);
 typedef void csp_subprogram_fn(void *user, const char *name, uint64_t start, uint64_t end);
 void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *each, void *user);
 
-/* One frame of an instruction's inline stack. `function` lives until the next call. */
+/* One frame of an instruction's inline stack. `function` lives as long as the
+ * debug information; "<invalid>" where it has no name. */
 struct csp_inline_frame {
     const char *function;
     uint32_t discriminator; /* of the instruction in the leaf, of the callsite in the others */
