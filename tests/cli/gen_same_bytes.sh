@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Whatever the number of threads, the order of the samples in a text, and the order of texts:
+# `csprof gen` writes the same bytes and counts the same.
+set -u
+csprof=${CSPROF:?}
+for tool in clang-22 ld.lld-22 qemu-aarch64; do
+    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
+done
+[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+
+cat >program.c <<'END'
+static __attribute__((noinline)) long leaf(long n) { return (n * 7) % 11; }
+static __attribute__((noinline)) long even(long n) { return n & 3 ? leaf(n) + 1 : leaf(n + 1); }
+static __attribute__((noinline)) long odd(long n) { long r = 0; for (long i = 0; i < (n & 7); i++) r += even(i); return r; }
+static __attribute__((noinline)) long deep(long n) { return n ? deep(n - 1) + odd(n) : even(n); }
+static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
+void _start(void) { volatile long s = 0; for (long i = 0; i < 3000; i++) s += i & 1 ? odd(i) : deep(i & 7); exit_now(); }
+END
+clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static-pie -fPIE -Wl,--build-id \
+    -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
+    -fpseudo-probe-for-profiling -o program program.c || exit 1
+for seed in 1 2; do
+    "$csprof" collect -q --emulate --seed $seed --window 300 --period 997 -o data$seed -- ./program &&
+        "$csprof" decode -q -i data$seed --format script -o text$seed || exit 1
+done
+
+# The second process is mapped elsewhere, and the text says so when half of it is over.
+awk '
+    function move(text,   out) {
+        while (match(text, /0x[0-9a-f]+/)) {
+            out = out substr(text, 1, RSTART - 1) "0x4" sprintf("%011s", substr(text, RSTART + 2, RLENGTH - 2))
+            text = substr(text, RSTART + RLENGTH)
+        }
+        gsub(/ /, "0", out)
+        return out text
+    }
+    function moved(hex) { hex = sprintf("%11s", hex); gsub(/ /, "0", hex); return "4" hex }
+    /PERF_RECORD_MMAP/ { sub(/\[0x[0-9a-f]+/, "[0x" moved(substr($0, index($0, "[0x") + 3, index($0, "(") - index($0, "[0x") - 3))); print; next }
+    /^ 0x/ { n = split($0, parts, " "); line = ""
+        for (i = 1; i <= n; i++) { split(parts[i], ends, "/"); line = line " 0x" moved(substr(ends[1], 3)) "/0x" moved(substr(ends[2], 3)) "/P/-/-/0" }
+        print line; next }
+    /^[ \t]+[0-9a-f]+$/ { printf "\t%s\n", moved($1); next }
+    { print }' text2 >elsewhere
+cat text1 elsewhere >both
+# The same samples in another order: blocks of lines that end with branches, backwards.
+{ grep PERF_RECORD_MMAP text1; awk '/PERF_RECORD_MMAP/ { next } { block = block $0 "\n" } /^ 0x/ { blocks[n++] = block; block = "" }
+    END { while (n) printf "%s", blocks[--n] }' text1; } >backwards
+
+# same WHAT WANT ARGUMENT...: the profile, and every statistic
+same() {
+    local what=$1 want=$2
+    shift 2
+    for mode in cs flat dwarf-cs dwarf-flat; do
+        "$csprof" gen --json -b program --mode $mode --format text -o got "$@" 2>messages |
+            grep -v '"output"' >got.json
+        [ -s got ] || { echo "FAILED: $what, $mode: $(cat messages)"; failed=1; }
+        [ -e "$want.$mode" ] || { cp got "$want.$mode"; cp got.json "$want.$mode.json"; continue; }
+        cmp -s got "$want.$mode" && cmp -s got.json "$want.$mode.json" && continue
+        echo "FAILED: $what, $mode"
+        diff "$want.$mode" got | head -n 5
+        diff "$want.$mode.json" got.json | head -n 5
+        failed=1
+    done
+    rm -f got
+}
+same "one thread" one --perfscript both
+for threads in 2 3 7 50; do
+    same "$threads threads, mapped elsewhere in the second half" one --perfscript both --threads $threads
+done
+same "as it is" order --perfscript text1
+same "backwards" order --perfscript backwards
+same "two texts" texts --perfscript text1 --perfscript elsewhere
+same "two texts, the other one first" texts --perfscript elsewhere --perfscript text1
+cmp one.cs texts.cs || { echo "FAILED: one text is not the same as two"; failed=1; }
+same "two recordings" recordings -i data1 -i data2
+same "two recordings, the other one first" recordings -i data2 -i data1 --threads 2
+[ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || { echo "FAILED: hardly anything was compared"; failed=1; }
+exit $failed
