@@ -20,11 +20,12 @@ variant=${1:-profiled}
 }
 extra_flags=("${@:2}")
 cache=${CSPROF_PROGRAMS:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/programs}/$name
+folder=$cache/$variant
 cc=${CC:-clang-22}
 # Frame pointers for the call stacks, probes and line tables for the profile; addresses are the file's.
 profile_flags=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling
     -fpseudo-probe-for-profiling -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
-    -fno-pie -no-pie -w "--ld-path=$(command -v ld.lld-22)")
+    "-ffile-compilation-dir=$cache" -fno-pie -no-pie -w "--ld-path=$(command -v ld.lld-22)")
 
 fail() { # MESSAGE LOG: shows the end of the log
     tail -n 20 "$2" >&2 2>/dev/null || true
@@ -32,49 +33,59 @@ fail() { # MESSAGE LOG: shows the end of the log
     exit 1
 }
 
+# once FOLDER COMMAND...: what makes $cache/FOLDER, unless it was done before; others wait
+once() {
+    local complete=$cache/$1/complete
+    shift
+    (
+        flock 9
+        [ -e "$complete" ] || {
+            "$@"
+            touch "$complete"
+        }
+    ) 9>"$cache/lock"
+}
+
 # fetch_source PACKAGE: Debian 12's source of it, unpacked in $cache/source
 fetch_source() {
-    [ ! -f "$cache/source/complete" ] || return 0
     rm -rf "$cache/source" "$cache/fetch"
     mkdir -p "$cache/source" "$cache/fetch"
     debian_source "$cache/fetch" bookworm "$1" || fail "cannot get the source of $1" "$cache/fetch/apt/log"
     tar -xf "$(find "$cache/fetch" -maxdepth 1 -name '*.orig.tar.*' ! -name '*.asc')" \
         -C "$cache/source" --strip-components=1
     rm -rf "$cache/fetch"
-    touch "$cache/source/complete"
 }
 
-# What decides about a build: the compiler, this script, the flags and the files that they name.
+# What decides about a build: the compiler, its flags and the files that they name.
 recipe() {
     local flag
     "$cc" --version
-    cat "$programs/common.sh" "$programs/$name"
-    for flag in "${extra_flags[@]}"; do
+    cat "$programs/$name"
+    for flag in "${profile_flags[@]}" "${extra_flags[@]}"; do
         echo "$flag"
         [ ! -f "${flag#*=}" ] || sha256sum <"${flag#*=}"
     done
 }
 
-# built BINARY: prints its path when it is already there
-built() {
-    local folder=$cache/$variant
-    [ -x "$folder/$1" ] && [ "$(cat "$folder/recipe" 2>/dev/null)" = "$(recipe | sha256sum)" ] ||
-        return 1
-    echo "$folder/$1"
+# build BINARY COMMAND...: prints the path of $folder/BINARY, after the command has made it if need be
+build() {
+    local binary=$folder/$1 made_by
+    shift
+    made_by=$(recipe | sha256sum)
+    mkdir -p "$folder"
+    exec 8>"$folder/lock"
+    flock 8
+    if [ ! -x "$binary" ] || [ "$(cat "$folder/recipe" 2>/dev/null)" != "$made_by" ]; then
+        rm -f "$folder/recipe"
+        "$@" >"$folder/log" 2>&1 || fail "it does not build" "$folder/log"
+        echo "$made_by" >"$folder/recipe"
+    fi
+    echo "$binary"
 }
 
-# compile BINARY ARGUMENT...: of the compiler, beside the flags; what it said is in $cache/VARIANT/log
+# compile BINARY ARGUMENT...: by one command of the compiler
 compile() {
-    local folder=$cache/$variant binary=$1
-    shift
-    mkdir -p "$folder"
-    rm -f "$folder/recipe"
-    "$cc" "${profile_flags[@]}" "$@" "${extra_flags[@]}" -o "$folder/$binary" >"$folder/log" 2>&1 ||
-        fail "the compiler failed" "$folder/log"
-    recipe | sha256sum >"$folder/recipe"
+    "$cc" "${profile_flags[@]}" "${@:2}" "${extra_flags[@]}" -o "$folder/$1"
 }
 
 "$root/cmake/install-packages.sh" demo programs >&2
-mkdir -p "$cache"
-exec 9>"$cache/lock"
-flock 9
