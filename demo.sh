@@ -16,6 +16,7 @@ csprof=$PWD/build/demo/csprof
 record_times=10 # how often each script is run
 measure_times=5
 started=$SECONDS
+. "$source/counts.sh"
 
 step() {
     printf '%4d s  %s\n' $((SECONDS - started)) "$*"
@@ -48,37 +49,19 @@ number_of() {
     sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$2" | head -n 1
 }
 
-# measure BUILD: runs it on the script that was not recorded; the emulator counts each instruction
-# and each taken branch. Sets instructions[BUILD] and branches[BUILD], of the program's own code.
-declare -A instructions branches
+# measure BUILD: runs it on the script that was not recorded
+declare -A counts
 measure() {
-    local build=$1 what from to times first last
-    "$csprof" collect -q --emulate --period 20M --emulate-granularity block --truth "$run/$build.truth" \
-        -o "$run/$build.data" -- "$run/$build" "$source/unseen.mill" $measure_times >"$run/$build.output"
-    read -r first last < <(text_range "$run/$build")
-    instructions[$build]=0 branches[$build]=0
-    while read -r what from to times; do
-        from=$((16#$from))
-        ((from >= first && from < last)) || continue
-        case $what in
-        code) instructions[$build]=$((instructions[$build] + (16#$to - from) / 4 * times)) ;;
-        taken) branches[$build]=$((branches[$build] + times)) ;;
-        esac
-    done < <(sed -n '/^counts/,$p' "$run/$build.truth" | grep -E '^(code|taken) ')
+    executed "$csprof" "$run/$1" "$run/$1" "$source/unseen.mill" $measure_times
+    counts[$1]="$instructions $taken_branches"
 }
 
-# text_range FILE: first address of .text and the one behind it, decimal
-text_range() {
-    local address size
-    read -r address size < <(llvm-readelf-22 -SW "$1" |
-        sed -n 's/.*\] \.text  *PROGBITS  *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\).*/\1 \2/p')
-    echo $((16#$address)) $((16#$address + 16#$size))
-}
-
-row() { # NAME, counts of BUILD
-    local i=${instructions[$2]} b=${branches[$2]}
-    printf '%-26s %14d %7.1f %% %14d %7.1f %%\n' "$1" "$i" "$(percent "$i" "${instructions[O2]}")" \
-        "$b" "$(percent "$b" "${branches[O2]}")"
+row() { # NAME BUILD
+    local i b of_i of_b
+    read -r i b <<<"${counts[$2]}"
+    read -r of_i of_b <<<"${counts[O2]}"
+    printf '%-26s %14d %7.1f %% %14d %7.1f %%\n' "$1" "$i" "$(percent "$i" "$of_i")" \
+        "$b" "$(percent "$b" "$of_b")"
 }
 
 percent() {
@@ -136,7 +119,7 @@ row "-O2, contexts (csprof)" contexts
 echo
 echo "Everything is in $run"
 
-if ((instructions[contexts] >= instructions[O2] || instructions[contexts] >= instructions[flat])); then
+if ((${counts[contexts]% *} >= ${counts[O2]% *} || ${counts[contexts]% *} >= ${counts[flat]% *})); then
     echo "demo.sh: contexts did not make the program faster here" >&2
     exit 5
 fi
