@@ -8,7 +8,7 @@ out=$1
 work=$out/programs
 programs=$root/bench/programs
 flags=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling
-    -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -w "--ld-path=$(command -v ld.lld-22)")
+    -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-pie -no-pie -w "--ld-path=$(command -v ld.lld-22)")
 
 fail() {
     echo "FAILED: $*" >&2
@@ -20,8 +20,7 @@ compile() {
     local compiler=$1 program=$2 build=$3
     case $program in
     mill) "$compiler" "${flags[@]}" -o "$build/$program" "$root/demo/mill/unity.c" -lm ;;
-    *) cp "$(CSPROF_PROGRAMS=$work/built CC=$compiler "$programs/$program" "$build")" \
-        "$build/$program" ;;
+    *) cp "$(CC=$compiler "$programs/$program" "${build/debian/profiled}")" "$build/$program" ;;
     esac
 }
 
@@ -46,7 +45,7 @@ differing() {
 compare() {
     local program=$1 build
     cd "$work"
-    mkdir -p debian patched
+    mkdir -p debian patched rebuilt
     compile clang-22 "$program" debian
     compile "$out/bin/clang" "$program" patched
     for build in debian patched; do
@@ -63,13 +62,16 @@ compare() {
     [ "$tables" -gt 0 ] || fail "$program has no jump tables"
     [ -s "patched/$program.calls" ] || fail "$program has no call probes"
     same_lines "debian/$program.calls" "patched/$program.calls" "call probes of $program"
+    # The patched build without its call probes: where csprof rebuilds them, the only difference that
+    # can be left to the patched build is in how it does that.
+    "$here/without_call_probes.py" "patched/$program" "rebuilt/$program"
     echo "$program: same code, $tables indirect jumps; $(wc -l <"patched/$program.calls") call" \
         "probes as csprof rebuilds them; block probes: $(wc -l <"debian/$program.blocks"), of" \
         "which the pass moved or removed" \
         "$(comm -23 "debian/$program.blocks" "patched/$program.blocks" | wc -l) without code"
 }
 
-profile() {
+record() {
     local program=$1
     arguments_of "$program"
     cd "$work/debian"
@@ -77,20 +79,43 @@ profile() {
         "${arguments[@]}" >"$program.output"
     "$csprof" decode -q -i "$program.data" --format script -o "$program.script"
     cd "$work"
-    local script=debian/$program.script build
-    for build in debian patched; do
-        "$csprof" gen -q --perfscript "$script" -b "$build/$program" --format text \
-            -o "$build/$program.prof"
+    script=debian/$program.script
+}
+
+# gen BUILD PROGRAM OUTPUT OPTION...
+gen() {
+    "$csprof" gen -q --perfscript "$script" -b "$1/$2" --format text -o "$1/$2.$3" "${@:4}"
+}
+
+# csprof's profiles of the builds: equal where the block probes are; else each line has a named cause.
+profiles_of_builds() {
+    local program=$1 build
+    local contexts=(--csspgo-preinliner=0 --csprof-merge-cold-context=0 --gen-cs-nested-profile=0)
+    for build in debian patched rebuilt; do
+        gen $build "$program" prof
+        gen $build "$program" contexts "${contexts[@]}"
     done
+    same_lines "rebuilt/$program.prof" "patched/$program.prof" \
+        "profiles of $program with the compiler's call probes and with rebuilt ones"
+    same_lines "rebuilt/$program.contexts" "patched/$program.contexts" \
+        "contexts of $program with the compiler's call probes and with rebuilt ones"
+    echo "$program: csprof's profile is the same with rebuilt call probes" \
+        "($(wc -l <"patched/$program.prof") lines); with the block probes of the other build" \
+        "$(differing "debian/$program.prof" "patched/$program.prof") lines differ, by these probes:"
+    "$here/explain_block_probes.py" {debian,patched}/"$program.probes" \
+        {debian,patched}/"$program.contexts" || fail "unexplained differences of $program"
+}
+
+profiles_of_tools() {
+    local program=$1
     local exact=(--csspgo-preinliner=0 --format text)
-    "$csprof" gen -q --compat llvm-profgen-22 "${exact[@]}" --perfscript "$script" \
-        -b "patched/$program" -o "patched/$program.compat.prof"
+    gen patched "$program" compat.prof --compat llvm-profgen-22 "${exact[@]}"
     "$out/bin/llvm-profgen" "${exact[@]}" --perfscript="$script" --binary="patched/$program" \
         --output="patched/$program.llvm.prof" 2>"patched/$program.llvm.log"
     "$out/bin/llvm-profgen" "${exact[@]}" --gen-cs-nested-profile=0 --perfscript="$script" \
-        --binary="patched/$program" --output="patched/$program.contexts" 2>/dev/null
+        --binary="patched/$program" --output="patched/$program.llvm.contexts" 2>/dev/null
     local contexts
-    contexts=$(grep -c '^\[.* @ ' "patched/$program.contexts" || true)
+    contexts=$(grep -c '^\[.* @ ' "patched/$program.llvm.contexts" || true)
     [ "$contexts" -gt 0 ] || fail "the patched llvm-profgen finds no contexts in $program"
     # Code that has lost its place in the inline tree has its probes in a record at the symbol that
     # it is under, and llvm-profgen, patched or not, loses some of them. In SQLite there are two
@@ -102,40 +127,48 @@ profile() {
         fail "profiles of $program: $differ of $lines lines differ:" \
             "diff $work/patched/$program.{compat,llvm}.prof"
     echo "$program: of $lines lines of the patched llvm-profgen's profile ($contexts contexts)" \
-        "$differ differ from csprof's; csprof's of the two builds:" \
-        "$(wc -l <"patched/$program.prof") lines, $(differing "debian/$program.prof" \
-            "patched/$program.prof") differ by those block probes"
+        "$differ differ from csprof's"
 }
 
-# Each call stack with the branch stack of another sample: the check must see it, and see nothing in
-# the recording as it is. csprof also rejects those that llvm-profgen drops as taken in a prologue, so
-# it rejects more.
+# number_of NAME REPORT: a number of csprof's report; of several, the last one
+number_of() {
+    sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" "$2"
+}
+
+# Each call stack with the branch stack of another sample: both tools must see it in the same samples,
+# and in none of the recording as it is. llvm-profgen first drops those whose callchain was taken at an
+# edge of a function, so csprof is asked how many it rejects when it drops these, too.
 mismatch() {
-    local program=$1 ours theirs
+    local program=$1 ours theirs report
     cd "$work"
-    awk '/^ 0x/ { if (held) print held; else print; held = $0; next } { print }' \
-        "debian/$program.script" >"patched/$program.shifted"
+    report=patched/$program.shifted.json
+    awk '/^ 0x/ { if (held) print held; else print; held = $0; next } { print }' "$script" \
+        >"patched/$program.shifted"
     ! grep -q 'newest branch target' "patched/$program.llvm.log" ||
         fail "samples of the recording of $program are taken for bogus"
     theirs=$("$out/bin/llvm-profgen" --format text --perfscript="patched/$program.shifted" \
         --binary="patched/$program" --output="patched/$program.none" 2>&1 |
         sed -n 's/^warning: [0-9.]*%(\([0-9]*\).*newest branch target.*/\1/p')
-    ours=$("$csprof" gen --json --perfscript "patched/$program.shifted" -b "patched/$program" \
-        -o "patched/$program.none" 2>/dev/null |
-        sed -n 's/.*"checks": .*"rejected": \([0-9]*\).*"broken".*/\1/p')
-    [ "${theirs:-0}" -gt 0 ] && [ "$theirs" -le "$ours" ] ||
+    "$csprof" gen --json --validate leaf,prologue --perfscript "patched/$program.shifted" \
+        -b "patched/$program" -o "patched/$program.none" >"$report" 2>/dev/null
+    ours=$(($(sed 's/.*"checks"//' "$report" | number_of rejected /dev/stdin) - $(number_of prologue "$report")))
+    [ "${theirs:-0}" -gt 0 ] && [ "$theirs" = "$ours" ] ||
         fail "of the shifted samples of $program llvm-profgen rejects ${theirs:-none}, csprof $ours"
-    echo "$program: with branch stacks shifted by one sample, llvm-profgen rejects $theirs, csprof $ours"
+    echo "$program: with branch stacks shifted by one sample, both reject $theirs of" \
+        "$(grep -c '^ 0x' "patched/$program.shifted") samples"
 }
 
 csprof=$root/build/release/csprof
 probes_dump=$root/build/release/tests/probes_dump
 mkdir -p "$work"
 (cd "$root" && cmake --preset release &&
-    cmake --build --preset release --parallel "$(nproc)") >"$work/csprof.log" 2>&1 ||
+    cmake --build --preset release --parallel "$(nproc)" -- csprof csprof-gen csprof-emulate probes_dump) \
+    >"$work/csprof.log" 2>&1 ||
     fail "csprof does not build, see $work/csprof.log"
 for program in mill lua sqlite; do
     compare "$program"
-    profile "$program"
+    record "$program"
+    profiles_of_builds "$program"
+    profiles_of_tools "$program"
     mismatch "$program"
 done
