@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/progress.h"
 #include "validate/recording_trust.h"
+#include "validate/spe_table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 struct check {
     struct csp_cli *cli;
     struct csp_recording_trust_options options;
+    const char *spe; /* compare with these records, and nothing else */
     uint64_t top;
     double min_stitched, max_bogus; /* per cent */
 };
@@ -23,6 +25,8 @@ static bool take_option(struct check *check, const char *name, const char *value
         check->options.binary = value;
     else if (!strcmp(name, "--symfs"))
         check->options.symfs = value;
+    else if (!strcmp(name, "--spe"))
+        check->spe = value;
     else if (!strcmp(name, "--top"))
         *good = csp_parse_count(value, &check->top);
     else if (!strcmp(name, "--rules"))
@@ -81,6 +85,47 @@ static int check_quality(const struct check *check, const struct csp_recording_t
     return error;
 }
 
+static void print_spe(const struct check *check, const struct csp_spe_table *table,
+                      const struct csp_places *samples)
+{
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    if (check->cli->json) {
+        csp_json_object(&json, NULL);
+        csp_json_number(&json, "samples", samples->total);
+        csp_spe_table_json(table, samples, &json);
+        csp_json_end(&json);
+    } else {
+        csp_spe_table_text(table, samples, check->top, &out);
+    }
+    fwrite(out.data, 1, out.len, stdout);
+    csp_buf_free(&out);
+}
+
+static int compare_with_spe(const struct check *check)
+{
+    struct csp_diag *diag = &check->cli->diag;
+    const struct csp_image_options images = {.symfs = check->options.symfs};
+    struct csp_recording *recording = NULL;
+    struct csp_places samples = {0};
+    struct csp_spe_table table = {0};
+    uint64_t elsewhere = 0;
+    int error = csp_recording_open(&recording, check->options.path, &images, diag);
+    if (!error)
+        error = csp_places_of_samples(&samples, recording, &elsewhere, diag);
+    if (!error)
+        error = csp_spe_table_read(&table, check->spe, check->options.symfs, diag);
+    if (!error) {
+        if (elsewhere)
+            csp_note(diag, "%llu samples were taken in no file", (unsigned long long)elsewhere);
+        print_spe(check, &table, &samples);
+    }
+    csp_spe_table_free(&table);
+    csp_places_free(&samples);
+    csp_recording_close(recording);
+    return error;
+}
+
 int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
 {
     struct csp_progress progress;
@@ -92,6 +137,8 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
     int code = parse(&check, argc, argv);
     if (code)
         return code;
+    if (check.spe)
+        return (int)csp_error_exit(compare_with_spe(&check));
     struct csp_recording_trust trust;
     csp_progress_begin(&progress, "decoding", 0, cli->quiet);
     int error = csp_recording_trust(&trust, &check.options, &cli->diag);
