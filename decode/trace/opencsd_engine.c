@@ -28,6 +28,8 @@ struct source {
      * elements are held back while they are speculative. A ring. */
     ocsd_trc_index_t enablings[PENDING];
     unsigned first, count;
+    uint64_t missing; /* address of the newest CSP_ELEMENT_NO_CODE, if no range came since */
+    bool is_missing, is_missing_again;
 };
 
 struct opencsd_engine {
@@ -197,9 +199,31 @@ static void add_trace_on(struct opencsd_engine *engine, struct source *source,
     add(engine, source, CSP_ELEMENT_TRACE_ON)->a = element_offset(engine, index);
 }
 
+static void add_no_code(struct opencsd_engine *engine, struct source *source, uint64_t address)
+{
+    source->is_missing_again = source->is_missing && source->missing == address;
+    source->is_missing = true;
+    source->missing = address;
+    add(engine, source, CSP_ELEMENT_NO_CODE)->a = address;
+}
+
+/* Before an exception OpenCSD looks once more for the code that it has not found, although
+ * execution has left it for who knows where, and tells of it once more. */
+static void take_back_no_code(struct opencsd_engine *engine, const struct source *source,
+                              const ocsd_generic_trace_elem *exception)
+{
+    if (!engine->batch_len || !source->is_missing_again)
+        return;
+    const struct csp_element *last = &engine->batch[engine->batch_len - 1];
+    bool is_there = exception->excep_ret_addr && exception->en_addr == last->a;
+    if (last->type == CSP_ELEMENT_NO_CODE && last->source == source->number && !is_there)
+        engine->batch_len--;
+}
+
 static void add_exception(struct opencsd_engine *engine, const struct source *source,
                           const ocsd_generic_trace_elem *from)
 {
+    take_back_no_code(engine, source, from);
     struct csp_element *element = add(engine, source, CSP_ELEMENT_EXCEPTION);
     element->number = from->exception_number;
     element->has_address = from->excep_ret_addr;
@@ -224,6 +248,7 @@ static ocsd_datapath_resp_t on_element(const void *context, const ocsd_trc_index
         return OCSD_RESP_CONT;
     switch (from->elem_type) {
     case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+        source->is_missing = false;
         add_range(engine, source, from);
         break;
     case OCSD_GEN_TRC_ELEM_TRACE_ON:
@@ -242,7 +267,7 @@ static ocsd_datapath_resp_t on_element(const void *context, const ocsd_trc_index
         add(engine, source, CSP_ELEMENT_TIMESTAMP)->a = from->timestamp;
         break;
     case OCSD_GEN_TRC_ELEM_ADDR_NACC:
-        add(engine, source, CSP_ELEMENT_NO_CODE)->a = from->st_addr;
+        add_no_code(engine, source, from->st_addr);
         break;
     case OCSD_GEN_TRC_ELEM_I_RANGE_NOPATH:
         add_unknown_path(engine, source, from);
@@ -345,7 +370,7 @@ static void reset(struct opencsd_engine *engine)
     for (size_t i = 0; i < engine->source_count; i++) {
         struct source *source = &engine->sources[i];
         source->context_id = 0;
-        source->synced = false;
+        source->synced = source->is_missing = false;
         source->count = 0;
     }
 }

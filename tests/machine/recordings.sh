@@ -31,8 +31,8 @@ for engine in opencsd both; do
     check runs threads 2 $engine
     check runs strobe16 9 $engine
     check samples pause 4 $engine
+    check runs system 3 $engine
 done
-check runs system 3 opencsd
 
 # perf 6.1 reads neither the attributes nor the trace IDs of perf 7 as they are.
 older_perf() { # NAME MARK

@@ -23,6 +23,7 @@ void csp_walker_forget_regions(struct csp_walker *walker)
         walker->pc = walker->base + 4 * (uint64_t)walker->table->blocks[walker->block].start;
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->table = NULL;
+    walker->pc_is_unmapped = false;
     memset(walker->regions, 0, sizeof walker->regions);
 }
 
@@ -36,7 +37,7 @@ static uint8_t isa_of(const struct csp_walker *walker, uint8_t isa)
 static void move_to(struct csp_walker *walker, uint64_t address)
 {
     walker->pc = address;
-    walker->pc_is_stale = false;
+    walker->pc_is_stale = walker->pc_is_unmapped = false;
     walker->block = CSP_BLOCK_UNKNOWN;
 }
 
@@ -51,6 +52,7 @@ void csp_walker_set_width(struct csp_walker *walker, bool is_64bit, uint8_t isa)
 {
     walker->is_64bit = is_64bit;
     walker->isa = isa_of(walker, isa);
+    walker->pc_is_unmapped = false;
     if (walker->block >= CSP_BLOCK_FIRST && walker->table->isa != walker->isa)
         csp_walker_forget_regions(walker);
     walker->needs_context = false;
@@ -66,7 +68,7 @@ static uint64_t current(const struct csp_walker *walker)
 static void add_no_code(struct csp_walker *walker)
 {
     csp_element_batch_add(walker->out, CSP_ELEMENT_NO_CODE, walker->source)->a = walker->pc;
-    walker->needs_address = true;
+    walker->needs_address = walker->pc_is_stale = true;
 }
 
 static void add_range(struct csp_walker *walker, uint64_t start, uint64_t end,
@@ -118,8 +120,10 @@ static bool enter(struct csp_walker *walker, uint64_t address, uint32_t *word)
 bool csp_walker_look_up(struct csp_walker *walker)
 {
     uint32_t word;
-    if (!enter(walker, walker->pc, &word))
+    if (walker->pc_is_unmapped || !enter(walker, walker->pc, &word)) {
+        walker->pc_is_unmapped = true;
         return false;
+    }
     uint32_t slot = csp_block_table_slot(walker->table, word);
     if (slot & CSP_SLOT_RUNS_OUT)
         return false;
@@ -137,6 +141,7 @@ void csp_walker_await_address(struct csp_walker *walker, uint64_t pc)
     walker->pc = pc;
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->needs_address = walker->pc_is_stale = true;
+    walker->pc_is_unmapped = false;
     walker->pop_pending = walker->has_return_stack;
 }
 
@@ -179,7 +184,7 @@ static void step_across(struct csp_walker *walker, unsigned taken)
 {
     uint64_t start = walker->pc;
     uint32_t word;
-    while (enter(walker, walker->pc, &word)) {
+    while (!walker->pc_is_unmapped && enter(walker, walker->pc, &word)) {
         uint32_t number = csp_block_table_at(walker->table, word);
         const struct csp_block *block = &walker->table->blocks[number];
         if (csp_block_runs_out(block->shape)) {

@@ -22,6 +22,7 @@ struct csp_walker {
     /* Where execution is. */
     bool needs_address, needs_context; /* it is not known until one comes */
     bool pc_is_stale;                  /* pc is behind a branch to who knows where */
+    bool pc_is_unmapped;               /* there is no code at pc: it was looked for */
     bool is_64bit;
     uint8_t isa;    /* enum csp_isa */
     uint32_t block; /* in `table`; below CSP_BLOCK_FIRST: not looked up, pc tells */
