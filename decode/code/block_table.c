@@ -27,9 +27,13 @@ static struct csp_aarch64 classify(const struct csp_block_table *table, uint32_t
     return csp_aarch64_classify(csp_load32(table->code + 4 * (size_t)word));
 }
 
+/* As in struct csp_element; the highest bit is of blocks that run out, which never become one. */
+enum { LAST_SIZE = 4 << 24, TAKEN = 1 << 16, KIND_SHIFT = 8 };
+static const uint32_t runs_out = UINT32_C(1) << 31;
+
 static struct csp_block scan(const struct csp_block_table *table, uint32_t start)
 {
-    struct csp_block block = {.start = start};
+    struct csp_block block = {.start = 4 * start};
     uint32_t word = start;
     uint32_t limit =
         table->words - start < CSP_BLOCK_COUNT_MAX ? table->words : start + CSP_BLOCK_COUNT_MAX;
@@ -38,13 +42,17 @@ static struct csp_block scan(const struct csp_block_table *table, uint32_t start
         if (!csp_aarch64_is_waypoint(last, table->waits))
             continue;
         bool branches = last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT;
-        block.shape = (word - start) | (uint32_t)branches << 20 | (uint32_t)last.kind << 24;
+        block.tags = LAST_SIZE | (branches ? TAKEN : 0) | (uint32_t)last.kind << KIND_SHIFT;
+        block.count = word - start;
+        block.end = 4 * word;
         if (last.type == CSP_AARCH64_BRANCH_INDIRECT)
             block.next[1] =
                 last.kind == CSP_BRANCH_EXCEPTION_RETURN ? CSP_BLOCK_RETURN : CSP_BLOCK_INDIRECT;
         return block;
     }
-    block.shape = (word - start) | 1u << 21;
+    block.tags = runs_out;
+    block.count = word - start;
+    block.end = 4 * word;
     block.next[0] = block.next[1] = CSP_BLOCK_OUTSIDE;
     return block;
 }
@@ -65,19 +73,20 @@ static void populate(void *start, size_t size)
  * and once the slots. */
 static void populate_table(struct csp_block_table *table, uint32_t number)
 {
-    if (number < BUSY || (number & (number - 1)) || number >= table->capacity)
+    uint32_t made = number / CSP_BLOCK_UNITS;
+    if (made < BUSY || (made & (made - 1)) || number >= table->capacity)
         return;
     uint32_t count = number < table->capacity - number ? number : table->capacity - number;
     populate(&table->blocks[number], count * sizeof *table->blocks);
     size_t slots = ((size_t)table->words + 1) * sizeof *table->slots;
-    if (number == BUSY && slots <= SLOTS_AT_ONCE)
+    if (made == BUSY && slots <= SLOTS_AT_ONCE)
         populate(table->slots, slots);
 }
 
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
 {
     struct csp_block block = scan(table, word);
-    uint32_t number = __atomic_fetch_add(&table->used, 1, __ATOMIC_RELAXED);
+    uint32_t number = __atomic_fetch_add(&table->used, CSP_BLOCK_UNITS, __ATOMIC_RELAXED);
     populate_table(table, number);
     while (number >= table->capacity) { /* all numbers are given out: ours is being published */
         __atomic_store_n(&table->used, table->capacity, __ATOMIC_RELAXED);
@@ -85,9 +94,9 @@ uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
         if (published != CSP_BLOCK_UNKNOWN)
             return published;
     }
-    table->blocks[number] = block;
+    *csp_block_numbered(table, number) = block;
     uint32_t expected = CSP_BLOCK_UNKNOWN;
-    uint32_t slot = csp_block_runs_out(block.shape) ? number | CSP_SLOT_RUNS_OUT : number;
+    uint32_t slot = csp_block_runs_out(&block) ? number | CSP_SLOT_RUNS_OUT : number;
     if (__atomic_compare_exchange_n(&table->slots[word], &expected, slot, false, __ATOMIC_RELEASE,
                                     __ATOMIC_ACQUIRE))
         return slot;
@@ -96,16 +105,15 @@ uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
 
 int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number)
 {
-    const struct csp_block *block = &table->blocks[number];
-    uint32_t last = block->start + csp_block_count(block->shape) - 1;
+    uint32_t last = csp_block_numbered(table, number)->end / 4 - 1;
     return (int64_t)last + classify(table, last).offset / 4;
 }
 
 uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, unsigned taken)
 {
-    struct csp_block *block = &table->blocks[number];
-    int64_t word = (int64_t)block->start + csp_block_count(block->shape);
-    if (taken && csp_block_branches(block->shape))
+    struct csp_block *block = csp_block_numbered(table, number);
+    int64_t word = block->end / 4;
+    if (taken && csp_block_branches(block))
         word = csp_block_table_target(table, number);
     uint32_t next = CSP_BLOCK_OUTSIDE;
     if (word >= 0 && word < table->words) {
@@ -136,8 +144,8 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
     table->words = (uint32_t)(cache->size / 4);
     table->isa = (uint8_t)isa;
     table->waits = waits;
-    table->capacity = table->words + SPARE_BLOCKS;
-    table->used = CSP_BLOCK_FIRST;
+    table->used = (CSP_BLOCK_FIRST + CSP_BLOCK_UNITS - 1) / CSP_BLOCK_UNITS * CSP_BLOCK_UNITS;
+    table->capacity = table->used + (table->words + SPARE_BLOCKS) * CSP_BLOCK_UNITS;
     table->slots = reserve(((size_t)table->words + 1) * sizeof *table->slots);
     table->blocks = reserve((size_t)table->capacity * sizeof *table->blocks);
     return table;
@@ -145,8 +153,8 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
 
 struct csp_block_cache *csp_block_cache_create(const void *code, size_t size)
 {
-    /* Offsets are 32 bits of words, and numbers of blocks must fit too. */
-    size_t limit = (size_t)(CSP_SLOT_RUNS_OUT - 2 * SPARE_BLOCKS) * 4;
+    /* Numbers of blocks have 31 bits, and offsets in bytes must fit, too. */
+    size_t limit = (size_t)(CSP_SLOT_RUNS_OUT / CSP_BLOCK_UNITS - 2 * SPARE_BLOCKS) * 4;
     struct csp_block_cache *cache = csp_calloc(1, sizeof *cache);
     cache->code = code;
     cache->size = size < limit ? size : limit;

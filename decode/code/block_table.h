@@ -2,7 +2,7 @@
  *
  * A block begins at an instruction and ends with the next waypoint, the instruction whose outcome
  * the trace tells (decode/code/aarch64.h). Blocks are made when execution first reaches them and
- * numbered in that order, so that code which runs together lies together: 16 bytes a block, and a
+ * numbered in that order, so that code which runs together lies together: 24 bytes a block, and a
  * 4-byte slot for each instruction of the code that tells which block begins there. Both arrays are
  * reserved as address space and take memory where they are touched, in large pieces, because under
  * virtualisation a page fault costs as much as decoding a thousand ranges.
@@ -33,47 +33,54 @@ enum csp_block_link {
     CSP_BLOCK_FIRST,    /* the first real number */
 };
 
+/* The first 16 bytes are what a range of this block looks like, for the walker to widen and add
+ * where the code is mapped (decode/trace/native/walker.h). */
 struct csp_block {
-    uint32_t start;   /* of its first instruction, in words from the start of the code */
-    uint32_t shape;   /* see csp_block_count() and what follows it */
-    uint32_t next[2]; /* the block that follows when the last instruction [0] falls through,
-                         [1] branches; or an enum csp_block_link */
+    uint32_t tags;       /* the first four bytes of the range's element when the branch is taken */
+    uint32_t count;      /* of instructions */
+    uint32_t start, end; /* in bytes from the start of the code */
+    uint32_t next[2];    /* the block that follows when the last instruction [0] falls through,
+                            [1] branches; or an enum csp_block_link */
 };
 
-/* Blocks of more instructions than the shape can hold are told as running out of the code. */
+/* Blocks of more instructions than that are told as running out of the code. */
 enum { CSP_BLOCK_COUNT_MAX = (1 << 20) - 1 };
 
-static inline uint32_t csp_block_count(uint32_t shape)
-{
-    return shape & CSP_BLOCK_COUNT_MAX;
-}
-
 /* Whether the waypoint is a branch (else a barrier or a wait, traced like one). */
-static inline uint32_t csp_block_branches(uint32_t shape)
+static inline bool csp_block_branches(const struct csp_block *block)
 {
-    return shape >> 20 & 1;
+    return block->tags >> 16 & 1;
 }
 
 /* Whether it ends because the code ends: `count` instructions without a waypoint. */
-static inline bool csp_block_runs_out(uint32_t shape)
+static inline bool csp_block_runs_out(const struct csp_block *block)
 {
-    return shape >> 21 & 1;
+    return block->tags >> 31;
 }
 
-static inline enum csp_branch_kind csp_block_kind(uint32_t shape)
+static inline enum csp_branch_kind csp_block_kind(const struct csp_block *block)
 {
-    return (enum csp_branch_kind)(shape >> 24);
+    return (enum csp_branch_kind)(block->tags >> 8 & 0xff);
 }
 
 struct csp_block_table {
     const uint8_t *code;
-    uint32_t words;  /* of code */
-    uint32_t *slots; /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
-    struct csp_block *blocks;
-    uint32_t used, capacity; /* of blocks */
+    uint32_t words;          /* of code */
+    uint32_t *slots;         /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
+    uint64_t *blocks;        /* numbered by where they begin in this array */
+    uint32_t used, capacity; /* numbers */
     uint8_t isa;             /* enum csp_isa */
     bool waits;              /* WFI and WFE are waypoints */
 };
+
+/* Numbers count units of 8 bytes, which saves a multiplication for each range. */
+enum { CSP_BLOCK_UNITS = sizeof(struct csp_block) / sizeof(uint64_t) };
+
+static inline struct csp_block *csp_block_numbered(const struct csp_block_table *table,
+                                                   uint32_t number)
+{
+    return (struct csp_block *)(table->blocks + number);
+}
 
 #define CSP_SLOT_RUNS_OUT (UINT32_C(1) << 31)
 

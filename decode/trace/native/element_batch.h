@@ -4,14 +4,15 @@
 
 #include "decode/trace/element.h"
 
-enum { CSP_ELEMENT_BATCH = 512 };
+/* Behind a batch there is room for what is written ahead and not delivered. */
+enum { CSP_ELEMENT_BATCH = 1024, CSP_ELEMENT_BATCH_SPARE = CSP_ELEMENT_BATCH * 3 / 4 };
 
 struct csp_element_batch {
     csp_element_fn *sink;
     void *user;
     int status; /* negative once the sink has refused: nothing is delivered any more */
     size_t len;
-    struct csp_element data[CSP_ELEMENT_BATCH];
+    struct csp_element data[CSP_ELEMENT_BATCH + CSP_ELEMENT_BATCH_SPARE];
 };
 
 static inline void csp_element_batch_deliver(struct csp_element_batch *batch)

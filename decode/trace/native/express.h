@@ -3,9 +3,14 @@
  *
  * Walking packet by packet, a processor mispredicts the end of every packet and of every run of
  * atoms, which costs more than the walk. So a stretch is first gathered: all its atoms in a row,
- * with a mark on those before which an address said where execution is, and the blocks at those
- * addresses. Then it is walked in one loop, in which a mark chooses between the link followed and
- * the next block of the list by a conditional move.
+ * and the addresses, with the atoms before which they said where execution is. Then the blocks at
+ * the addresses are looked up, all of them at once. Then it is walked in one loop, in which the
+ * next block is the link followed or that of an address, without a branch that chooses.
+ *
+ * In that loop each step waits for the one before: which block follows is known when the block has
+ * been read. But what follows an address waits for nothing. So four parts of the stretch, each from
+ * an address on, are walked at the same time, each to its place in the batch of elements, which is
+ * known because every atom makes one range.
  */
 #ifndef CSP_DECODE_TRACE_EXPRESS_H
 #define CSP_DECODE_TRACE_EXPRESS_H
@@ -17,5 +22,13 @@
  * CSP_PACKET_SIZE_MAX is left. Everything before must have been resolved. */
 const uint8_t *csp_express_take(struct csp_walker *walker, struct csp_packet_reader *reader,
                                 const uint8_t *at, const uint8_t *end);
+
+/* Its two builds. csp_express_take has made sure that the instruction set is A64 and that there is
+ * no return stack. */
+const uint8_t *csp_express_take_anywhere(struct csp_walker *walker,
+                                         struct csp_packet_reader *reader, const uint8_t *at,
+                                         const uint8_t *end);
+const uint8_t *csp_express_take_avx2(struct csp_walker *walker, struct csp_packet_reader *reader,
+                                     const uint8_t *at, const uint8_t *end);
 
 #endif

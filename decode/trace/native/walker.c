@@ -20,7 +20,7 @@ void csp_walker_reset(struct csp_walker *walker)
 void csp_walker_forget_regions(struct csp_walker *walker)
 {
     if (walker->block >= CSP_BLOCK_FIRST)
-        walker->pc = walker->base + 4 * (uint64_t)walker->table->blocks[walker->block].start;
+        walker->pc = walker->base + csp_block_numbered(walker->table, walker->block)->start;
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->table = NULL;
     walker->pc_is_unmapped = false;
@@ -62,7 +62,7 @@ static uint64_t current(const struct csp_walker *walker)
 {
     if (walker->block < CSP_BLOCK_FIRST)
         return walker->pc;
-    return walker->base + 4 * (uint64_t)walker->table->blocks[walker->block].start;
+    return walker->base + csp_block_numbered(walker->table, walker->block)->start;
 }
 
 static void add_no_code(struct csp_walker *walker)
@@ -133,7 +133,7 @@ bool csp_walker_look_up(struct csp_walker *walker)
 
 static uint64_t block_end(const struct csp_walker *walker, const struct csp_block *block)
 {
-    return walker->base + 4 * ((uint64_t)block->start + csp_block_count(block->shape));
+    return walker->base + block->end;
 }
 
 void csp_walker_await_address(struct csp_walker *walker, uint64_t pc)
@@ -165,12 +165,12 @@ static void push_return(struct csp_walker *walker, enum csp_branch_kind kind, ui
 void csp_walker_leave_block(struct csp_walker *walker, uint32_t number, uint32_t link,
                             unsigned taken)
 {
-    const struct csp_block *block = &walker->table->blocks[number];
+    const struct csp_block *block = csp_block_numbered(walker->table, number);
     if (link == CSP_BLOCK_INDIRECT || link == CSP_BLOCK_RETURN) {
-        after_indirect(walker, csp_block_kind(block->shape), block_end(walker, block));
+        after_indirect(walker, csp_block_kind(block), block_end(walker, block));
         return;
     }
-    if (taken && csp_block_branches(block->shape)) {
+    if (taken && csp_block_branches(block)) {
         int64_t target = csp_block_table_target(walker->table, number);
         move_to(walker, walker->base + 4 * (uint64_t)target);
         return;
@@ -186,16 +186,15 @@ static void step_across(struct csp_walker *walker, unsigned taken)
     uint32_t word;
     while (!walker->pc_is_unmapped && enter(walker, walker->pc, &word)) {
         uint32_t number = csp_block_table_at(walker->table, word);
-        const struct csp_block *block = &walker->table->blocks[number];
-        if (csp_block_runs_out(block->shape)) {
+        const struct csp_block *block = csp_block_numbered(walker->table, number);
+        if (csp_block_runs_out(block)) {
             walker->pc = block_end(walker, block);
             continue;
         }
-        uint32_t shape = block->shape;
         uint64_t end = block_end(walker, block);
-        add_range(walker, start, end, csp_block_kind(shape), taken && csp_block_branches(shape));
+        add_range(walker, start, end, csp_block_kind(block), taken && csp_block_branches(block));
         if (walker->has_return_stack && taken)
-            push_return(walker, csp_block_kind(shape), end);
+            push_return(walker, csp_block_kind(block), end);
         csp_walker_leave_block(walker, number, block->next[taken], taken);
         return;
     }
@@ -212,20 +211,18 @@ static inline __attribute__((always_inline)) unsigned
 follow(struct csp_walker *walker, uint64_t bits, unsigned count, bool with_stack)
 {
     struct csp_block_table *table = walker->table;
-    const struct csp_block *blocks = table->blocks;
-    const uint64_t base = walker->base;
-    const uint64_t header = csp_range_header(walker->source);
+    const csp_range_words bias = CSP_RANGE_BIAS(walker->source, walker->base);
     csp_element_batch_reserve(walker->out, count);
     struct csp_element *out = walker->out->data + walker->out->len;
     uint32_t number = walker->block, link = number;
     do {
-        const struct csp_block *block = &blocks[number];
+        const struct csp_block *block = csp_block_numbered(table, number);
         unsigned taken = bits & 1;
-        uint64_t end = csp_range_put(out++, header, base, block, taken);
+        csp_range_put(out++, block, &bias, taken);
         bits >>= 1;
         count--;
         if (with_stack && taken)
-            push_return(walker, csp_block_kind(block->shape), end);
+            push_return(walker, csp_block_kind(block), block_end(walker, block));
         link = __atomic_load_n(&block->next[taken], __ATOMIC_ACQUIRE);
         if (link < CSP_BLOCK_FIRST) {
             if (link == CSP_BLOCK_UNKNOWN)
@@ -357,9 +354,9 @@ static bool runs_in_a_row(struct csp_walker *walker, uint64_t start, uint64_t en
         if (!enter(walker, start, &word))
             return false;
         const struct csp_block *block =
-            &walker->table->blocks[csp_block_table_at(walker->table, word)];
+            csp_block_numbered(walker->table, csp_block_table_at(walker->table, word));
         start = block_end(walker, block);
-        if (csp_block_branches(block->shape))
+        if (csp_block_branches(block))
             return start >= end;
     }
     return true;
