@@ -76,6 +76,17 @@ static const char usage[] =
     "  --seed N                of the skid and of what is random in the program's start (1); the\n"
     "                          same seed gives the same windows\n"
     "  --truth FILE            write what really happened, for tests\n"
+    "  --fault KIND[=X]        damage the recording, for tests; may be given several times. Lost:\n"
+    "                          lost-samples, full-ring, throttling, lost-windows, lost-aux,\n"
+    "                          truncated, collision (shares, 0 to 1). Sinks: undrained=WINDOWS,\n"
+    "                          overwritten=BYTES, trbe=BYTES, mid-packet=BYTES, "
+    "repeated-ids=SINKS.\n"
+    "                          Clocks: clock-offset=NANOSECONDS, clock-drift=PPM, unknown-clock,\n"
+    "                          no-time. Others: no-context, skid=INSTRUCTIONS, info-version=N\n"
+    "  --fault-ledger FILE     write what was damaged\n"
+    "  --keep-journal FILE     keep what the recording was made from: the same run can be made "
+    "into\n"
+    "                          recordings with other faults\n"
     "  --sysroot DIR           the program's libraries (/usr/aarch64-linux-gnu when this machine\n"
     "                          has none at their usual place)\n"
     "  --qemu PROGRAM          emulator to run (qemu-aarch64)\n"
@@ -163,6 +174,12 @@ static bool parse_emulated(struct csp_collect *collect, const char *name, const 
     struct csp_emulate_settings *settings = &options->settings;
     if (!strcmp(name, "--truth"))
         options->truth = value;
+    else if (!strcmp(name, "--fault"))
+        *good = csp_faults_parse(&options->faults, value, &collect->cli->diag) == 0;
+    else if (!strcmp(name, "--fault-ledger"))
+        options->ledger = value;
+    else if (!strcmp(name, "--keep-journal"))
+        options->journal = value;
     else if (!strcmp(name, "--sysroot"))
         options->sysroot = value;
     else if (!strcmp(name, "--qemu"))

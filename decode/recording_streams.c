@@ -120,11 +120,9 @@ static bool continues(const struct csp_recording *recording, struct csp_stream *
     const struct csp_aux_fragment *last = &recording->aux.fragments.data[chunk->fragment];
     const struct csp_aux_piece *end = &pieces[last->piece_first + last->piece_count - 1];
     const struct csp_aux_piece *piece = &pieces[fragment->piece_first];
-    if (begins_with_sync(piece))
-        return false;
     /* What lay between was not announced, and may have been the rest of a window. */
     chunk->lost |= piece->aux_offset != end->aux_offset + end->size;
-    return !chunk->lost && !chunk->holes;
+    return !chunk->lost && !chunk->holes && !begins_with_sync(piece);
 }
 
 /* How a fragment lost trace. A TRBE that has no room stops, so that the newest is missing; an ETR
@@ -143,6 +141,11 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
     const struct csp_auxtrace *aux = &recording->aux;
     const struct csp_aux_fragment *fragment = &aux->fragments.data[fragment_number];
     const struct csp_aux_piece *pieces = aux->pieces.data + fragment->piece_first;
+    if (!fragment->piece_count) { /* there was no room at all */
+        if (stream->chunks.len && fragment->raw)
+            stream->chunks.data[stream->chunks.len - 1].lost = true;
+        return;
+    }
     struct csp_piece *kept =
         csp_arena_alloc(&recording->trace.arena, fragment->piece_count * sizeof *kept);
     for (uint32_t i = 0; i < fragment->piece_count; i++) {

@@ -89,12 +89,28 @@ static void forget_trace_time(struct state *state)
         state->bounds[i].first = state->bounds[i].last = 0;
 }
 
+/* Whether a time of the trace lies where the AUX records, whose times are in the samples' clock,
+ * allow it to be. */
+static bool record_allows(const struct csp_stitch_window *window, uint64_t time, uint64_t tolerance)
+{
+    return !window->record_time ||
+           (time <= window->record_time + tolerance && time + tolerance >= window->not_before);
+}
+
+/* A single time that is impossible is of damaged trace. */
+static void take_times(struct state *state, uint32_t window, uint64_t first, uint64_t last)
+{
+    if (!record_allows(&state->stream->windows[window], last, state->tolerance))
+        return;
+    state->bounds[window].first = first;
+    state->bounds[window].last = last;
+}
+
 static void take_trace_time(struct state *state)
 {
-    for (uint32_t i = 0; i < state->stream->window_len; i++) {
-        state->bounds[i].first = state->stream->windows[i].first_time;
-        state->bounds[i].last = state->stream->windows[i].last_time;
-    }
+    for (uint32_t i = 0; i < state->stream->window_len; i++)
+        take_times(state, i, state->stream->windows[i].first_time,
+                   state->stream->windows[i].last_time);
 }
 
 /* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
@@ -128,8 +144,6 @@ static void find_bounds(struct state *state)
     }
 }
 
-/* Whether the trace's times lie where the AUX records, whose times are in the samples' clock, allow
- * them to be. */
 static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
 {
     uint32_t timed = 0, outside = 0;
@@ -138,8 +152,7 @@ static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
         if (!window->last_time || !window->record_time)
             continue;
         timed++;
-        outside += window->last_time > window->record_time + stream->tolerance ||
-                   window->last_time + stream->tolerance < window->not_before;
+        outside += !record_allows(window, window->last_time, stream->tolerance);
     }
     return outside <= timed / 100;
 }
@@ -267,7 +280,7 @@ static enum csp_unstitched why_not(const struct state *state, uint32_t pause, ui
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     for (uint32_t i = first; i < last; i++) {
         const struct csp_stitch_window *w = &state->stream->windows[i];
-        if (!within(&state->bounds[i], p->time) || !lag_fits(state, i, pause))
+        if (w->cut || !within(&state->bounds[i], p->time) || !lag_fits(state, i, pause))
             continue;
         if (!context_agrees(w, p))
             reason = CSP_UNSTITCHED_CONTEXT;
@@ -382,14 +395,13 @@ static bool fit_trace_time(struct state *state)
     free(anchors);
     if (!found)
         return false;
-    for (uint32_t i = 0; i < stream->window_len; i++) {
-        const struct csp_stitch_window *window = &stream->windows[i];
-        if (window->first_time)
-            state->bounds[i].first = csp_clock_to_sample(&fit, window->first_time);
-        if (window->last_time)
-            state->bounds[i].last = csp_clock_to_sample(&fit, window->last_time);
-    }
     state->tolerance = max_u64(stream->tolerance, 8 * fit.precision);
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        uint64_t first = stream->windows[i].first_time, last = stream->windows[i].last_time;
+        first = first ? csp_clock_to_sample(&fit, first) : 0;
+        last = last ? csp_clock_to_sample(&fit, last) : 0;
+        take_times(state, i, first, last);
+    }
     csp_clock_fit_free(&fit);
     return true;
 }
@@ -426,29 +438,68 @@ static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_c
     return CSP_STITCH_TIME_NONE;
 }
 
+/* Without time, where a window and another's sample were lost side by side, what is left may agree
+ * by chance. So pairs are exact only in the midst of others. */
+static void doubt_loners(const struct state *state, struct csp_stitch_pair *pairs)
+{
+    bool before = false; /* the pause before has the window before */
+    for (uint32_t j = 0; j < state->stream->pause_len; j++) {
+        uint32_t window = pairs[j].window;
+        bool after = j + 1 < state->stream->pause_len && window != CSP_STITCH_NONE &&
+                     pairs[j + 1].window == window + 1;
+        if (pairs[j].verdict == CSP_VERDICT_EXACT && !state->bounds[window].end &&
+            !(before && after))
+            pairs[j].verdict = CSP_VERDICT_ORDER;
+        before = after;
+    }
+}
+
+static bool is_cut_window_of(const struct state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    const struct csp_stitch_resume *opened_by = state->opened_by[pause];
+    uint64_t last = state->bounds[window].last;
+    bool opened_later = opened_by && last && opened_by->time > last + state->tolerance;
+    return w->cut && !opened_later && within(&state->bounds[window], p->time) &&
+           context_agrees(w, p);
+}
+
+/* Per window: the first from it on that was cut, the number of windows without any. */
+static uint32_t *find_cut_windows(const struct csp_stitch_stream *stream)
+{
+    uint32_t *cut = csp_malloc((stream->window_len + 1) * sizeof *cut);
+    cut[stream->window_len] = stream->window_len;
+    for (uint32_t i = stream->window_len; i-- > 0;)
+        cut[i] = stream->windows[i].cut ? i : cut[i + 1];
+    return cut;
+}
+
 /* Windows that were cut short take no part in the alignment, where they would compete with whole
  * ones. What they explain is a pause between the neighbours' that found no window. */
 static void name_cut_windows(const struct state *state, struct csp_stitch_pair *pairs)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    uint32_t after = 0; /* the windows up to here have their pauses */
-    for (uint32_t j = 0; j < stream->pause_len; j++) {
-        const struct csp_stitch_pause *pause = &stream->pauses[j];
-        if (pairs[j].window != CSP_STITCH_NONE) {
+    uint32_t *cut = find_cut_windows(stream);
+    uint32_t after = 0; /* the windows before it have their pauses */
+    for (uint32_t j = 0; j < stream->pause_len && cut[after] < stream->window_len; j++) {
+        uint64_t time = stream->pauses[j].time;
+        if (pairs[j].window != CSP_STITCH_NONE)
             after = pairs[j].window + 1;
+        if (pairs[j].verdict != CSP_VERDICT_NONE)
             continue;
-        }
-        uint32_t i = after;
-        while (i < stream->window_len && state->bounds[i].early <= pause->time &&
-               !(stream->windows[i].cut && within(&state->bounds[i], pause->time) &&
-                 context_agrees(&stream->windows[i], pause)))
-            i++;
-        if (i == stream->window_len || state->bounds[i].early > pause->time)
+        while (cut[after] < stream->window_len && state->bounds[cut[after]].late < time)
+            after = cut[after] + 1;
+        uint32_t i = cut[after];
+        while (i < stream->window_len && state->bounds[i].early <= time &&
+               !is_cut_window_of(state, i, j))
+            i = cut[i + 1];
+        if (i == stream->window_len || state->bounds[i].early > time)
             continue;
-        pairs[j].verdict = CSP_VERDICT_NONE;
         pairs[j].reason = CSP_UNSTITCHED_CUT;
         after = i + 1;
     }
+    free(cut);
 }
 
 void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
@@ -466,6 +517,7 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     find_openers(&state);
     clock->time = settle_time(&state, clock);
     stitch_groups(&state, pairs);
+    doubt_loners(&state, pairs);
     name_cut_windows(&state, pairs);
     free(state.bounds);
     free(state.opened_by);

@@ -16,6 +16,12 @@ static int compare_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static int64_t median(int64_t *values, size_t count)
 {
     qsort(values, count, sizeof *values, compare_i64);
@@ -43,6 +49,49 @@ static void add_knots(struct csp_clock_fit *fit, const struct csp_clock_anchor *
     }
 }
 
+/* The slope of the offsets, from knots half of all apart. */
+static double median_slope(const struct csp_clock_fit *fit, double *values)
+{
+    size_t half = fit->knot_len / 2;
+    for (size_t i = 0; i < half; i++) {
+        const struct csp_clock_anchor *a = &fit->knots[i], *b = &fit->knots[i + half];
+        double step = (double)(b->trace - a->trace);
+        values[i] = step > 0 ? (double)(offset_of(b) - offset_of(a)) / step : 0;
+    }
+    qsort(values, half, sizeof *values, compare_double);
+    return values[half / 2];
+}
+
+/* Clocks drift evenly, or nearly so. Where many samples were lost, most of a chunk's anchors may be
+ * wrong in the same way: such knots are far from the line through the others. */
+static void drop_outliers(struct csp_clock_fit *fit)
+{
+    enum { KNOTS_MIN = 4, FAR = 8 };
+    size_t kept = 0;
+    if (fit->knot_len < KNOTS_MIN)
+        return;
+    double *values = csp_malloc(fit->knot_len * sizeof *values);
+    int64_t *errors = csp_malloc(fit->knot_len * sizeof *errors);
+    int64_t *sorted = csp_malloc(fit->knot_len * sizeof *sorted);
+    double slope = median_slope(fit, values);
+    for (size_t i = 0; i < fit->knot_len; i++) {
+        const struct csp_clock_anchor *knot = &fit->knots[i];
+        double drift = slope * (double)(knot->trace - fit->knots[0].trace);
+        sorted[i] = errors[i] = offset_of(knot) - (int64_t)drift;
+    }
+    int64_t middle = median(sorted, fit->knot_len);
+    for (size_t i = 0; i < fit->knot_len; i++)
+        sorted[i] = errors[i] = llabs(errors[i] - middle);
+    int64_t most = FAR * (median(sorted, fit->knot_len) + 1);
+    for (size_t i = 0; i < fit->knot_len; i++)
+        if (errors[i] <= most)
+            fit->knots[kept++] = fit->knots[i];
+    fit->knot_len = kept;
+    free(values);
+    free(errors);
+    free(sorted);
+}
+
 bool csp_clock_fit(struct csp_clock_fit *fit, const struct csp_clock_anchor *anchors, size_t count,
                    uint64_t spacing)
 {
@@ -51,6 +100,7 @@ bool csp_clock_fit(struct csp_clock_fit *fit, const struct csp_clock_anchor *anc
         return false;
     fit->knots = csp_malloc((count / CHUNK + 1) * sizeof *fit->knots);
     add_knots(fit, anchors, count);
+    drop_outliers(fit);
     int64_t *errors = csp_malloc(count * sizeof *errors);
     for (size_t i = 0; i < count; i++)
         errors[i] =

@@ -283,7 +283,13 @@ int csp_stitcher_windows(void *user, uint32_t source, const struct csp_chunk *ch
             continue;
         }
         struct csp_stitch_window key = make_key(stitcher, windows, window);
-        key.record_time = chunk->time;
+        /* A record that cuts a window at its end is written before the window's pause. */
+        bool ends_later = window->cut && i + 1 == windows->windows.len;
+        key.record_time = ends_later ? 0 : chunk->time;
+        if (chunk->holes) /* what follows a hole may be read as any thread */
+            key.context = 0;
+        if (chunk->holes && ends_later) /* … and any time, which its record does not bound */
+            key.first_time = key.last_time = 0;
         /* A window that began in an earlier chunk may have ended there, too. */
         key.not_before = window->carried ? pending->chunk_before : pending->chunk_time;
         key.drained = windows->windows.len == 1 && !chunk->continues && !window->carried;

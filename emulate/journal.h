@@ -29,6 +29,7 @@ enum csp_journal_type {
     CSP_JOURNAL_RESUME, /* sample of the resume event: ip a, lr b, sp c; ip 0 was in the kernel */
     CSP_JOURNAL_PAUSE,  /* sample of the pause event: ip a, lr b, sp c; tail: u64 callchain */
     CSP_JOURNAL_SWITCH_IN, /* the thread runs on the processor, with its trace event; no tail */
+    CSP_JOURNAL_SETTINGS,  /* tail: struct csp_emulate_settings; the first record */
     CSP_JOURNAL_TOTALS,    /* tail: struct csp_journal_totals; the last one counts */
     CSP_JOURNAL_TYPES
 };

@@ -1,5 +1,6 @@
 #include "emulate/journal_reader.h"
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "emulate/binary.h"
 #include "emulate/pmu.h"
@@ -20,7 +21,8 @@ enum { AUXTRACE_CHUNK = 1 << 20 };
 struct conversion {
     struct csp_emulated_recording *recording;
     struct csp_writer *writer;
-    CSP_VEC(const struct csp_journal_record *) records;
+    struct csp_events events;
+    bool raw; /* a TRBE's bytes, without frames */
     struct csp_attr attrs[EVENTS];
     char *names[EVENTS];
     CSP_VEC(uint64_t) ids[EVENTS];
@@ -33,15 +35,6 @@ struct conversion {
     uint64_t reference;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct csp_journal_record *x = *(const struct csp_journal_record *const *)a;
-    const struct csp_journal_record *y = *(const struct csp_journal_record *const *)b;
-    if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
 /* A thread for which there was no processor shares the first one's rings: it has no trace, but it
  * maps files like the others. */
 static unsigned cpu_of(const struct csp_journal_record *record)
@@ -49,11 +42,26 @@ static unsigned cpu_of(const struct csp_journal_record *record)
     return record->cpu < CSP_EMULATE_CPUS ? record->cpu : 0;
 }
 
-static void read_journal(struct conversion *conversion)
+static int take_settings(struct csp_emulated_recording *recording,
+                         const struct csp_journal_record *record, struct csp_diag *diag)
+{
+    struct csp_emulate_settings *settings = &recording->settings;
+    if (!record || record->type != CSP_JOURNAL_SETTINGS ||
+        csp_journal_tail_size(record) != sizeof *settings)
+        return csp_fail(diag, CSP_ERR_INPUT, "the journal is not one of this build of csprof");
+    memcpy(settings, csp_journal_tail(record), sizeof *settings);
+    return 0;
+}
+
+static int read_journal(struct conversion *conversion, struct csp_diag *diag)
 {
     struct csp_emulated_recording *recording = conversion->recording;
     const struct csp_journal_record *record;
     size_t offset = 0;
+    record = csp_journal_next(recording->journal, recording->journal_size, &offset);
+    int error = take_settings(recording, record, diag);
+    if (error)
+        return error;
     while ((record = csp_journal_next(recording->journal, recording->journal_size, &offset))) {
         if (record->type == CSP_JOURNAL_TOTALS) {
             memcpy(&recording->totals, csp_journal_tail(record), sizeof recording->totals);
@@ -62,14 +70,24 @@ static void read_journal(struct conversion *conversion)
         }
         if (cpu_of(record) >= conversion->cpus)
             conversion->cpus = cpu_of(record) + 1;
-        csp_vec_push(&conversion->records, record);
+        csp_events_add(&conversion->events,
+                       (struct csp_event){
+                           .type = record->type,
+                           .tid = record->tid,
+                           .cpu = cpu_of(record),
+                           .time = record->time,
+                           .a = record->a,
+                           .b = record->type == CSP_JOURNAL_TRACE ? 0 : record->b,
+                           .c = record->c,
+                           .tail = csp_journal_tail(record),
+                           .tail_size = csp_journal_tail_size(record),
+                       });
     }
     recording->cut_off = recording->journal_size - offset;
-    if (conversion->records.len) {
-        conversion->pid = conversion->records.data[0]->tid; /* the first thread is the main one */
-        qsort(conversion->records.data, conversion->records.len, sizeof *conversion->records.data,
-              by_time);
-    }
+    if (conversion->events.list.len)
+        conversion->pid = conversion->events.list.data[0].tid; /* the main thread comes first */
+    csp_events_sort(&conversion->events);
+    return 0;
 }
 
 /* The kernel's number of `event` on `cpu`. */
@@ -78,8 +96,17 @@ static uint64_t event_id(enum event event, unsigned cpu)
     return 1000 + 100 * (uint64_t)event + cpu;
 }
 
+/* TRCCONFIGR. */
+static uint32_t configr(const struct csp_emulated_recording *recording)
+{
+    const bool *on = recording->faults.on;
+    uint32_t left_out = (on[CSP_FAULT_NO_CONTEXT] ? CSP_CONFIGR_CONTEXT_ID : 0) |
+                        (on[CSP_FAULT_NO_TIME] ? CSP_CONFIGR_TIMESTAMP : 0);
+    return recording->settings.configr & ~left_out;
+}
+
 /* TRCCONFIGR in the format of cs_etm's config: each bit has its own place there. */
-static uint64_t config_of(const struct csp_emulate_settings *settings)
+static uint64_t config_of(uint32_t configr)
 {
     static const struct {
         uint32_t configr;
@@ -91,14 +118,14 @@ static uint64_t config_of(const struct csp_emulate_settings *settings)
     };
     uint64_t config = 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (settings->configr & places[i].configr)
+        if (configr & places[i].configr)
             config |= UINT64_C(1) << places[i].bit;
     return config;
 }
 
 static void describe_events(struct conversion *conversion)
 {
-    const struct csp_emulate_settings *settings = conversion->recording->settings;
+    const struct csp_emulate_settings *settings = &conversion->recording->settings;
     const uint64_t fields = CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_IP | CSP_SAMPLE_TID |
                             CSP_SAMPLE_TIME | CSP_SAMPLE_PERIOD;
     const uint64_t flags = 1ull << CSP_ATTR_INHERIT | 1ull << CSP_ATTR_EXCLUDE_KERNEL |
@@ -114,7 +141,7 @@ static void describe_events(struct conversion *conversion)
 
     *trace = (struct csp_attr){
         .type = PMU_CS_ETM,
-        .config = config_of(settings),
+        .config = config_of(configr(conversion->recording)),
         .sample_period = 1,
         .flags = flags | 1ull << CSP_ATTR_ENABLE_ON_EXEC | 1ull << CSP_ATTR_DISABLED,
         .aux_action = CSP_AUX_START_PAUSED,
@@ -185,18 +212,28 @@ static void write_header_texts(struct conversion *conversion)
     csp_writer_info(conversion->writer, &info);
 }
 
+static uint64_t info_version(const struct csp_faults *faults)
+{
+    if (faults->on[CSP_FAULT_INFO_VERSION])
+        return (uint64_t)faults->value[CSP_FAULT_INFO_VERSION];
+    return faults->on[CSP_FAULT_REPEATED_IDS] ? 2 : 1;
+}
+
 static void write_trace_info(struct conversion *conversion)
 {
-    bool ete = conversion->recording->settings->protocol == CSP_EMULATE_ETE;
-    struct csp_cs_etm_info info = {.version = 1, .pmu_type = PMU_CS_ETM};
+    bool ete = conversion->raw;
+    const struct csp_faults *faults = &conversion->recording->faults;
+    struct csp_cs_etm_info info = {.version = info_version(faults), .pmu_type = PMU_CS_ETM};
+    bool told = info.version != 2; /* else AUX_OUTPUT_HW_ID records tell */
+    bool time_known = !faults->on[CSP_FAULT_UNKNOWN_CLOCK] && !faults->on[CSP_FAULT_NO_TIME];
     for (unsigned cpu = 0; cpu < conversion->cpus; cpu++) {
         struct csp_cs_etm_cpu unit = {
             .magic = ete ? CSP_CS_ETM_MAGIC_ETE : CSP_CS_ETM_MAGIC_ETMV4,
             .cpu = cpu,
-            .param_count = ete ? CSP_ETE_TS_SOURCE + 1 : CSP_ETM_TS_SOURCE + 1,
-            .trace_id = (uint8_t)(CSP_EMULATE_TRACE_ID + cpu),
+            .param_count = ete ? CSP_ETE_TS_SOURCE + 1 : CSP_ETM_TS_SOURCE + (info.version > 0),
+            .trace_id = told ? csp_faults_trace_id(faults, cpu) : 0,
         };
-        unit.params[CSP_ETM_CONFIGR] = conversion->recording->settings->configr;
+        unit.params[CSP_ETM_CONFIGR] = configr(conversion->recording);
         unit.params[CSP_ETM_TRACEIDR] = unit.trace_id;
         unit.params[CSP_ETM_IDR0] = CSP_CORE_IDR0;
         unit.params[CSP_ETM_IDR1] = ete ? CSP_CORE_IDR1_ETE : CSP_CORE_IDR1_ETMV4;
@@ -205,7 +242,8 @@ static void write_trace_info(struct conversion *conversion)
         unit.params[CSP_ETM_AUTHSTATUS] = CSP_CORE_AUTHSTATUS;
         if (ete)
             unit.params[CSP_ETE_DEVARCH] = CSP_CORE_DEVARCH_ETE;
-        unit.params[ete ? CSP_ETE_TS_SOURCE : CSP_ETM_TS_SOURCE] = 1; /* virtual counter */
+        unit.params[ete ? CSP_ETE_TS_SOURCE : CSP_ETM_TS_SOURCE] =
+            time_known ? 1 : UINT64_MAX; /* the virtual counter; none */
         csp_vec_push(&info.cpus, unit);
     }
     csp_write_auxtrace_info(conversion->writer, &info);
@@ -222,7 +260,8 @@ static void write_preamble(struct conversion *conversion)
         .cap_user_time_zero = true,
         .cap_user_time_short = true,
     };
-    csp_write_time_conv(conversion->writer, &conv);
+    if (!conversion->recording->faults.on[CSP_FAULT_UNKNOWN_CLOCK])
+        csp_write_time_conv(conversion->writer, &conv);
     CSP_VEC(struct csp_id_index_event) entries = {0};
     for (int event = 0; event < EVENTS; event++)
         for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
@@ -236,19 +275,34 @@ static void write_preamble(struct conversion *conversion)
 }
 
 static struct csp_writer_id id_of(const struct conversion *conversion,
-                                  const struct csp_journal_record *record, enum event event)
+                                  const struct csp_event *record, enum event event)
 {
     return (struct csp_writer_id){
         .attr = event,
         .pid = conversion->pid,
         .tid = record->tid,
-        .cpu = cpu_of(record),
+        .cpu = record->cpu,
         .time = record->time,
-        .id = event_id(event, cpu_of(record)),
+        .id = event_id(event, record->cpu),
     };
 }
 
-static void write_thread(struct conversion *conversion, const struct csp_journal_record *record)
+/* Told when an event gets a trace ID. */
+static void write_trace_id(struct conversion *conversion, const struct csp_event *record)
+{
+    const struct csp_faults *faults = &conversion->recording->faults;
+    struct csp_writer_id id = id_of(conversion, record, EVENT_TRACE);
+    uint32_t sink = csp_faults_sink(faults, record->cpu);
+    struct csp_hw_id_event event = {
+        .minor = sink ? 1 : 0,
+        .trace_id = csp_faults_trace_id(faults, record->cpu),
+        .sink_id = sink,
+    };
+    if (info_version(faults) == 2)
+        csp_write_hw_id(conversion->writer, &id, &event);
+}
+
+static void write_thread(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id dummy = id_of(conversion, record, EVENT_DUMMY);
     struct csp_task_event task = {
@@ -260,18 +314,19 @@ static void write_thread(struct conversion *conversion, const struct csp_journal
     };
     if (record->tid != conversion->pid)
         csp_write_fork(conversion->writer, &dummy, &task);
+    write_trace_id(conversion, record);
     conversion->recording->threads++;
 }
 
 /* The kernel tells it each time that the event is scheduled in. */
-static void write_switch_in(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_switch_in(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_TRACE);
     struct csp_itrace_start_event start = {conversion->pid, record->tid};
     csp_write_itrace_start(conversion->writer, &id, &start);
 }
 
-static void write_exit(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_exit(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
     struct csp_task_event task = {
@@ -284,12 +339,12 @@ static void write_exit(struct conversion *conversion, const struct csp_journal_r
     csp_write_exit(conversion->writer, &id, &task);
 }
 
-static char *tail_text(const struct csp_journal_record *record)
+static char *tail_text(const struct csp_event *record)
 {
-    return csp_strndup(csp_journal_tail(record), csp_journal_tail_size(record));
+    return csp_strndup(record->tail, record->tail_size);
 }
 
-static void write_comm(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_comm(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
     char *name = tail_text(record);
@@ -299,7 +354,7 @@ static void write_comm(struct conversion *conversion, const struct csp_journal_r
     free(name);
 }
 
-static void write_map(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_map(struct conversion *conversion, const struct csp_event *record)
 {
     enum { READ_EXECUTE = 5, PRIVATE = 2 }; /* PROT_READ | PROT_EXEC, MAP_PRIVATE */
     struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
@@ -342,79 +397,94 @@ static void store_ring(struct conversion *conversion, unsigned cpu)
     pending->len = 0;
 }
 
-static void write_trace(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_trace(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_TRACE);
-    bool ete = conversion->recording->settings->protocol == CSP_EMULATE_ETE;
-    size_t size = csp_journal_tail_size(record);
+    size_t size = record->tail_size;
     struct csp_aux_event event = {
         .aux_offset = conversion->rings[record->cpu].announced,
         .aux_size = size,
-        .flags = record->a | (ete ? CSP_AUX_FORMAT_RAW : 0),
+        .flags = record->a | (conversion->raw ? CSP_AUX_FORMAT_RAW : 0),
     };
-    csp_write_aux(conversion->writer, &id, &event);
+    if (!record->b)
+        csp_write_aux(conversion->writer, &id, &event);
     conversion->rings[record->cpu].announced += size;
     conversion->recording->aux_bytes += size;
-    csp_buf_add(&conversion->rings[record->cpu].pending, csp_journal_tail(record), size);
+    csp_buf_add(&conversion->rings[record->cpu].pending, record->tail, size);
     if (conversion->rings[record->cpu].pending.len >= AUXTRACE_CHUNK)
         store_ring(conversion, record->cpu);
 }
 
 /* An interrupt in the kernel leaves an event that excludes it without an address. */
-static uint16_t mode_of(const struct csp_journal_record *record)
+static uint16_t mode_of(const struct csp_event *record)
 {
     return record->a ? CSP_MISC_CPUMODE_USER : CSP_MISC_CPUMODE_KERNEL;
 }
 
 /* The first user frame. */
-static uint64_t user_pc(const struct csp_journal_record *record)
+static uint64_t user_pc(const struct csp_event *record)
 {
-    const uint64_t *chain = csp_journal_tail(record);
-    size_t len = csp_journal_tail_size(record) / sizeof *chain, i = 0;
+    const uint64_t *chain = record->tail;
+    size_t len = record->tail_size / sizeof *chain, i = 0;
     while (i < len && chain[i] != CSP_CONTEXT_USER)
         i++;
     return i + 1 < len ? chain[i + 1] : 0;
 }
 
-static void write_resume(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_resume(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_RESUME);
     struct csp_writer_sample sample = {
         .misc = mode_of(record),
         .ip = record->a,
-        .period = conversion->recording->settings->period,
+        .period = conversion->recording->settings.period,
     };
     csp_write_sample(conversion->writer, &id, &sample);
     conversion->recording->resume_samples++;
 }
 
-static void write_pause(struct conversion *conversion, const struct csp_journal_record *record)
+static void write_pause(struct conversion *conversion, const struct csp_event *record)
 {
     struct csp_writer_id id = id_of(conversion, record, EVENT_PAUSE);
     const uint64_t registers[] = {record->b, record->c, user_pc(record)}; /* lr, sp, pc */
     struct csp_writer_sample sample = {
         .misc = mode_of(record),
         .ip = record->a,
-        .period = conversion->recording->settings->window,
-        .callchain = csp_journal_tail(record),
-        .callchain_len = (uint32_t)(csp_journal_tail_size(record) / sizeof(uint64_t)),
+        .period = conversion->recording->settings.window,
+        .callchain = record->tail,
+        .callchain_len = (uint32_t)(record->tail_size / sizeof(uint64_t)),
         .regs_user = registers,
     };
     csp_write_sample(conversion->writer, &id, &sample);
     conversion->recording->pause_samples++;
 }
 
+static void write_lost(struct conversion *conversion, const struct csp_event *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_DUMMY);
+    struct csp_lost_event event = {.id = id.id, .lost = record->a};
+    csp_write_lost(conversion->writer, &id, &event);
+}
+
+static void write_throttle(struct conversion *conversion, const struct csp_event *record)
+{
+    struct csp_writer_id id = id_of(conversion, record, EVENT_RESUME);
+    struct csp_throttle_event event = {.time = record->time, .id = id.id, .stream_id = id.id};
+    csp_write_throttle(conversion->writer, &id, record->type == CSP_EVENT_THROTTLE, &event);
+}
+
 static void write_records(struct conversion *conversion)
 {
-    static void (*const writers[CSP_JOURNAL_TYPES])(struct conversion *,
-                                                    const struct csp_journal_record *) = {
-        [CSP_JOURNAL_THREAD] = write_thread, [CSP_JOURNAL_EXIT] = write_exit,
-        [CSP_JOURNAL_COMM] = write_comm,     [CSP_JOURNAL_MAP] = write_map,
-        [CSP_JOURNAL_TRACE] = write_trace,   [CSP_JOURNAL_RESUME] = write_resume,
-        [CSP_JOURNAL_PAUSE] = write_pause,   [CSP_JOURNAL_SWITCH_IN] = write_switch_in,
+    static void (*const writers[CSP_EVENT_TYPES])(struct conversion *, const struct csp_event *) = {
+        [CSP_JOURNAL_THREAD] = write_thread,       [CSP_JOURNAL_EXIT] = write_exit,
+        [CSP_JOURNAL_COMM] = write_comm,           [CSP_JOURNAL_MAP] = write_map,
+        [CSP_JOURNAL_TRACE] = write_trace,         [CSP_JOURNAL_RESUME] = write_resume,
+        [CSP_JOURNAL_PAUSE] = write_pause,         [CSP_EVENT_LOST] = write_lost,
+        [CSP_EVENT_THROTTLE] = write_throttle,     [CSP_EVENT_UNTHROTTLE] = write_throttle,
+        [CSP_JOURNAL_SWITCH_IN] = write_switch_in,
     };
-    for (size_t i = 0; i < conversion->records.len; i++)
-        writers[conversion->records.data[i]->type](conversion, conversion->records.data[i]);
+    for (size_t i = 0; i < conversion->events.list.len; i++)
+        writers[conversion->events.list.data[i].type](conversion, &conversion->events.list.data[i]);
     for (unsigned cpu = 0; cpu < conversion->cpus; cpu++)
         store_ring(conversion, cpu);
     csp_write_finished_round(conversion->writer);
@@ -422,7 +492,7 @@ static void write_records(struct conversion *conversion)
 
 static void release(struct conversion *conversion)
 {
-    csp_vec_free(&conversion->records);
+    csp_events_free(&conversion->events);
     for (int event = 0; event < EVENTS; event++) {
         csp_vec_free(&conversion->ids[event]);
         free(conversion->names[event]);
@@ -431,19 +501,52 @@ static void release(struct conversion *conversion)
         csp_buf_free(&conversion->rings[cpu].pending);
 }
 
+static int write_ledger(const char *path, const struct csp_buf *ledger, struct csp_diag *diag)
+{
+    struct csp_output output;
+    int error = csp_output_open(&output, path, diag);
+    if (error)
+        return error;
+    fwrite(ledger->data, 1, ledger->len, output.stream);
+    return csp_output_commit(&output, diag);
+}
+
+static int damage(struct conversion *conversion, struct csp_diag *diag)
+{
+    struct csp_emulated_recording *recording = conversion->recording;
+    struct csp_buf ledger = {0};
+    int error = 0;
+    conversion->raw = csp_faults_raw(&recording->faults, &recording->settings);
+    if (!csp_faults_any(&recording->faults) && !recording->ledger)
+        return 0;
+    csp_faults_apply(&recording->faults, &recording->settings, &conversion->events, &ledger);
+    if (recording->ledger)
+        error = write_ledger(recording->ledger, &ledger, diag);
+    csp_buf_free(&ledger);
+    return error;
+}
+
+static int write_recording(struct conversion *conversion, const char *path, struct csp_diag *diag)
+{
+    describe_events(conversion);
+    int error = csp_writer_open(&conversion->writer, path, conversion->attrs, EVENTS, diag);
+    if (error)
+        return error;
+    write_header_texts(conversion);
+    write_preamble(conversion);
+    write_records(conversion);
+    return csp_writer_close(conversion->writer, diag);
+}
+
 int csp_emulated_recording_write(struct csp_emulated_recording *recording, const char *path,
                                  struct csp_diag *diag)
 {
     struct conversion conversion = {.recording = recording};
-    read_journal(&conversion);
-    describe_events(&conversion);
-    int result = csp_writer_open(&conversion.writer, path, conversion.attrs, EVENTS, diag);
-    if (result == 0) {
-        write_header_texts(&conversion);
-        write_preamble(&conversion);
-        write_records(&conversion);
-        result = csp_writer_close(conversion.writer, diag);
-    }
+    int error = read_journal(&conversion, diag);
+    if (!error)
+        error = damage(&conversion, diag);
+    if (!error)
+        error = write_recording(&conversion, path, diag);
     release(&conversion);
-    return result;
+    return error;
 }

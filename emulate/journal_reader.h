@@ -11,6 +11,7 @@
 #define CSP_EMULATE_JOURNAL_READER_H
 
 #include "base/diag.h"
+#include "emulate/faults.h"
 #include "emulate/journal.h"
 #include "emulate/settings.h"
 
@@ -18,18 +19,21 @@
 
 struct csp_emulated_recording {
     /* In. */
-    const struct csp_emulate_settings *settings;
     const uint8_t *journal;
     size_t journal_size;
     const char *const *command; /* for the header; null-terminated */
+    struct csp_faults faults;
+    const char *ledger; /* where to tell of them, or null */
     /* Out. */
+    struct csp_emulate_settings settings;
     struct csp_journal_totals totals;
     bool complete; /* the program ended in a way that let the emulator finish */
     uint64_t pause_samples, resume_samples, aux_bytes, threads, maps;
     uint64_t cut_off; /* bytes at the end of the journal that are no whole record */
 };
 
-/* Writes the file. Errors: CSP_ERR_IO. */
+/* Writes the file, and the ledger when there are faults. Errors: CSP_ERR_IO, CSP_ERR_INPUT (a
+ * journal of another build). */
 int csp_emulated_recording_write(struct csp_emulated_recording *recording, const char *path,
                                  struct csp_diag *diag);
 

@@ -102,9 +102,12 @@ static int find_everything(struct launch *launch, struct csp_diag *diag)
     return 0;
 }
 
-/* An append-only file without a name in the directory of the output, for the journal. */
-static int open_journal(const char *output)
+/* An append-only file for the journal: without a name in the directory of the output, unless it is
+ * kept. */
+static int open_journal(const char *output, const char *kept)
 {
+    if (kept)
+        return open(kept, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     const char *slash = strrchr(output, '/');
     char *directory = slash ? csp_strndup(output, (size_t)(slash - output) + 1) : csp_strdup(".");
     int fd = open(directory, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
@@ -122,10 +125,14 @@ static int open_journal(const char *output)
 static int open_files(struct launch *launch, struct csp_diag *diag)
 {
     const struct csp_emulate_options *options = launch->options;
-    launch->journal = open_journal(options->output);
+    launch->journal = open_journal(options->output, options->journal);
+    struct csp_journal_record settings = {.type = CSP_JOURNAL_SETTINGS};
     if (launch->journal < 0)
-        return csp_fail(diag, CSP_ERR_IO, "%s: cannot create files there: %s", options->output,
-                        strerror(errno));
+        return csp_fail(diag, CSP_ERR_IO, "%s: cannot create files there: %s",
+                        options->journal ? options->journal : options->output, strerror(errno));
+    if (!csp_journal_append(launch->journal, &settings, &options->settings,
+                            sizeof options->settings))
+        return csp_fail(diag, CSP_ERR_IO, "cannot write the journal: %s", strerror(errno));
     launch->settings = memfd_create("csprof-settings", MFD_CLOEXEC);
     if (launch->settings < 0)
         return csp_fail(diag, CSP_ERR_IO, "memfd_create: %s", strerror(errno));
@@ -239,7 +246,8 @@ static int write_recording(const struct launch *launch, struct csp_emulate_resul
     struct stat status;
     if (fstat(launch->journal, &status) != 0)
         return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
-    if (!status.st_size)
+    if ((size_t)status.st_size <=
+        sizeof(struct csp_journal_record) + sizeof(struct csp_emulate_settings))
         return csp_fail(diag, CSP_ERR_ENV,
                         "QEMU ended before the program began (exit code %d): nothing was recorded",
                         result->exit_code);
@@ -248,7 +256,9 @@ static int write_recording(const struct launch *launch, struct csp_emulate_resul
         mmap(NULL, recording->journal_size, PROT_READ, MAP_PRIVATE, launch->journal, 0);
     if (recording->journal == MAP_FAILED)
         return csp_fail(diag, CSP_ERR_IO, "cannot read the recording back: %s", strerror(errno));
-    recording->settings = &launch->options->settings;
+    recording->faults = launch->options->faults;
+    recording->faults.seed = launch->options->settings.seed;
+    recording->ledger = launch->options->ledger;
     recording->command = launch->options->recorder_command;
     int error = csp_emulated_recording_write(recording, launch->options->output, diag);
     munmap((void *)(uintptr_t)recording->journal, recording->journal_size);

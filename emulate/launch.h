@@ -10,6 +10,9 @@ struct csp_emulate_options {
     struct csp_emulate_settings settings; /* size and descriptors are filled in */
     const char *output;                   /* csprof.data */
     const char *truth;                    /* or null */
+    const char *journal;                  /* file to keep the journal in, or null */
+    struct csp_faults faults;             /* of the recording */
+    const char *ledger;                   /* of the faults, or null */
     const char *qemu;                     /* program to run; searched in PATH */
     const char *sysroot;                  /* where the program's libraries are, or null */
     char **command;                       /* the program and its arguments, null-terminated */

@@ -29,11 +29,12 @@ static void spend(struct csp_vcpu *vcpu, uint64_t nanoseconds)
 }
 
 /* Announces bytes of trace on the ring of the thread's processor. */
-static void announce(struct csp_vcpu *vcpu, const struct csp_buf *bytes, uint64_t flags)
+static void announce(struct csp_vcpu *vcpu, uint64_t time, const struct csp_buf *bytes,
+                     uint64_t flags)
 {
     if (!bytes->len)
         return;
-    struct csp_journal_record record = record_of(vcpu, CSP_JOURNAL_TRACE, csp_vcpu_now(vcpu));
+    struct csp_journal_record record = record_of(vcpu, CSP_JOURNAL_TRACE, time);
     record.a = flags;
     csp_machine_record(&record, bytes->data, bytes->len);
 }
@@ -60,10 +61,9 @@ static void flush_to_etr(struct csp_vcpu *vcpu, bool leaves)
     uint64_t now = csp_vcpu_now(vcpu);
     pthread_mutex_lock(&csp_machine.lock);
     csp_frame_pack(&etr->bytes, CSP_EMULATE_TRACE_ID + vcpu->cpu, bytes->data, bytes->len);
-    if (etr->newest > now) /* others' trace, from later */
-        spend(vcpu, etr->newest - now);
-    else
-        etr->newest = now;
+    /* Others' trace may be from later: no record is older than what it announces. */
+    etr->newest = etr->newest > now ? etr->newest : now;
+    now = etr->newest;
     if (etr->owners == 1 || etr->bytes.len > 2 * size)
         etr->lost |= overwrite(&etr->bytes, size);
     if (etr->owners == 1) {
@@ -74,7 +74,7 @@ static void flush_to_etr(struct csp_vcpu *vcpu, bool leaves)
     }
     etr->owners -= leaves;
     pthread_mutex_unlock(&csp_machine.lock);
-    announce(vcpu, &taken, lost ? CSP_AUX_TRUNCATED : 0);
+    announce(vcpu, now, &taken, lost ? CSP_AUX_TRUNCATED : 0);
     csp_buf_free(&taken);
 }
 
@@ -89,7 +89,7 @@ static void flush_to_trbe(struct csp_vcpu *vcpu, bool leaves)
         csp_buf_add_u8(&vcpu->sink, IGNORE_PACKET);
     if (!leaves && vcpu->sink.len < TRBE_WATERMARK)
         return;
-    announce(vcpu, &vcpu->sink, 0);
+    announce(vcpu, csp_vcpu_now(vcpu), &vcpu->sink, 0);
     vcpu->sink.len = 0;
 }
 

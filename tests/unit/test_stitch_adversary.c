@@ -3,7 +3,8 @@
  * A recording is simulated whose truth is known: windows open and close, samples are written a
  * little later, and then samples, windows and clocks are damaged, each kind alone and all together.
  * What matters: no pair called exact or timed is ever wrong, what can be paired is, and the rest is
- * counted. One line per kind of damage is printed.
+ * counted. One line per kind of damage is printed. CSPROF_ADVERSARY_PAUSES=200000 simulates so many
+ * pauses for each, ten times as many as usual.
  */
 #include "unit.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAUSES = 200000 };
+static unsigned pauses = 20000;
 
 struct adversary {
     const char *name;
@@ -206,17 +207,18 @@ static void write_record(struct simulation *s, uint64_t time, uint32_t *unrecord
 static void simulate(const struct adversary *kind, struct simulation *s)
 {
     unsigned per_resume = kind->pauses_per_resume ? kind->pauses_per_resume : 1;
-    s->windows = csp_calloc(2 * PAUSES, sizeof *s->windows);
-    s->pauses = csp_calloc(2 * PAUSES, sizeof *s->pauses);
-    s->resumes = csp_calloc(2 * PAUSES, sizeof *s->resumes);
-    s->window_truth = csp_calloc(2 * PAUSES, sizeof *s->window_truth);
-    s->pause_truth = csp_calloc(2 * PAUSES, sizeof *s->pause_truth);
-    s->window_survived = csp_calloc(2 * PAUSES, 1);
+    s->windows = csp_calloc(2 * (size_t)pauses, sizeof *s->windows);
+    s->pauses = csp_calloc(2 * (size_t)pauses, sizeof *s->pauses);
+    s->resumes = csp_calloc(2 * (size_t)pauses, sizeof *s->resumes);
+    s->window_truth = csp_calloc(2 * (size_t)pauses, sizeof *s->window_truth);
+    s->pause_truth = csp_calloc(2 * (size_t)pauses, sizeof *s->pause_truth);
+    s->window_survived = csp_calloc(2 * (size_t)pauses, 1);
     uint64_t time = 1000000000, previous_record = 0;
     unsigned sample_burst = 0, window_burst = 0;
     uint32_t unrecorded = 0; /* windows since the last AUX record */
-    for (int64_t k = 0;
-         s->pause_len + per_resume < PAUSES && s->window_len + 1 < PAUSES && k < 2 * PAUSES; k++) {
+    for (int64_t k = 0; s->pause_len + per_resume < pauses && s->window_len + 1 < pauses &&
+                        k < 2 * (int64_t)pauses;
+         k++) {
         time += 80000 + exponential(20000);
         uint64_t start = random_pc(kind->pcs), end = random_pc(kind->pcs);
         if (!kind->no_resume_samples && !lost(0.01, &sample_burst))
@@ -307,6 +309,9 @@ static void no_damage_makes_a_wrong_pair_look_right(void **state)
 
 int main(void)
 {
+    const char *asked_for = getenv("CSPROF_ADVERSARY_PAUSES");
+    if (asked_for)
+        pauses = (unsigned)strtoul(asked_for, NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_damage_makes_a_wrong_pair_look_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

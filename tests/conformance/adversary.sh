@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Emulated recordings, damaged in every way that is known, decoded and stitched: no pair called exact
+# or timed is wrong, what can be paired is, and everything that is lost has its name. One line a kind.
+#
+# CSPROF_ADVERSARY_PAUSES=200000 takes so many pauses for each kind instead of a few thousand.
+set -uo pipefail
+pauses=${CSPROF_ADVERSARY_PAUSES:-2000}
+work=$(mktemp -d "${CSPROF_ADVERSARY_DIR:-${TMPDIR:-/tmp}}/adversary-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+
+command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"; exit 77; }
+[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped: this build has no emulator"; exit 77; }
+"$CSPROF_SOURCE/tests/programs/build.sh" . threads || exit $?
+"${CLANG:-clang-22}" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O2 -g -fno-omit-frame-pointer \
+    -mno-omit-leaf-frame-pointer "$CSPROF_SOURCE/demo/mill/unity.c" -o mill || exit 1
+
+failed=0
+run() { # NAME PROGRAM ARGUMENT...
+    local name=$1
+    shift
+    "$CSPROF" collect -q --emulate -o plain.data --keep-journal "$name.journal" \
+        --truth "$name.truth" --window 200 --skid 20 --timestamp-interval 0 "${options[@]}" \
+        -- "$@" >/dev/null || { echo "$name: cannot be recorded"; exit 1; }
+}
+
+# kind JOURNAL NAME "JUDGE'S OPTIONS" FAULT...
+kind() {
+    local journal=$1 name=$2 judge=$3 faults=() fault
+    shift 3
+    for fault; do faults+=(--fault "$fault"); done
+    # shellcheck disable=SC2086 # the judge's options are words
+    "$CSPROF_BUILD/tests/remake_recording" "${faults[@]}" --ledger ledger "$journal.journal" \
+        damaged.data && "$CSPROF_BUILD/tests/judge_stitching" $judge "$journal: $name" \
+        "$journal.truth" ledger damaged.data || { echo "$journal: $name FAILED"; failed=1; }
+}
+
+script=$CSPROF_SOURCE/demo/unseen.mill # 30 million instructions
+long=()
+for ((n = 0; n < pauses; n += 30000)); do long+=("$script"); done
+options=(--period $((pauses < 30000 ? 30000000 / pauses : 1003)))
+run one ./mill "${long[@]}"
+options=(--period 1003)
+run threads ./threads $((1 + pauses / 8000))
+
+good="--recall 0.995" fitted="--recall 0.97" mixed="--recall 0.97 --misnamed 0.01" timeless="--recall 0.97 --wrong-order 0.01 --misnamed 1"
+for journal in one threads; do
+    kind $journal "nothing wrong" "$good"
+    kind $journal "lost samples" "$good" lost-samples
+    kind $journal "full ring" "$good" full-ring
+    kind $journal "throttling" "$good" throttling
+    kind $journal "lost windows" "$good" lost-windows
+    kind $journal "lost AUX" "$good" lost-aux
+    kind $journal "truncated AUX" "$good" truncated=0.05
+    kind $journal "undrained" "$good" undrained
+    kind $journal "undrained, overwritten" "$good" undrained=300 overwritten=12000
+    kind $journal "TRBE" "$good" trbe=8192
+    kind $journal "TRBE, mid-packet" "$good" mid-packet=999
+    kind $journal "TRBE, lost AUX" "$good" mid-packet=4097 lost-aux
+    kind $journal "TRBE, truncated" "$good" mid-packet=4097 truncated=0.1
+    kind $journal "TRBE, collision" "$good" mid-packet=4097 collision=0.05
+    kind $journal "TRBE, full ring" "$good" mid-packet=4097 full-ring=0.02
+    kind $journal "skid" "$good" skid
+    kind $journal "clock offset" "$fitted" clock-offset=1000000 lost-samples
+    kind $journal "clock offset, TRBE" "$fitted" clock-offset=-123456 trbe lost-samples
+    kind $journal "clock drift" "$fitted" clock-drift=100 lost-samples
+    kind $journal "unknown clock" "$fitted" unknown-clock lost-samples lost-windows
+    kind $journal "no time" "$timeless" no-time lost-samples lost-windows
+    kind $journal "no time, TRBE" "$timeless" no-time trbe lost-samples=0.02 lost-windows=0.02
+    kind $journal "no context IDs" "$good" no-context lost-samples lost-windows
+    for version in 0 1 2; do
+        kind $journal "AUXTRACE_INFO version $version" "$good" info-version=$version
+    done
+    kind $journal "repeated trace IDs" "$good" repeated-ids=3 lost-samples
+    kind $journal "all, ETR" "$good" lost-samples full-ring throttling lost-windows lost-aux truncated \
+        skid info-version=2
+    kind $journal "all, ETR shared" "$good" lost-samples full-ring throttling lost-windows truncated \
+        undrained overwritten skid repeated-ids
+    kind $journal "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux \
+        truncated collision mid-packet skid clock-offset=54321 clock-drift=50
+done
+exit $failed
