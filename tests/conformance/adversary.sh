@@ -35,13 +35,11 @@ kind() {
         "$journal.truth" ledger damaged.data || { echo "$journal: $name FAILED"; failed=1; }
 }
 
-script=$CSPROF_SOURCE/demo/unseen.mill # 30 million instructions
-long=()
-for ((n = 0; n < pauses; n += 30000)); do long+=("$script"); done
+# 30 million instructions each time.
 options=(--period $((pauses < 30000 ? 30000000 / pauses : 1003)))
-run one ./mill "${long[@]}"
+run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 30000))
 options=(--period 1003)
-run threads ./threads $((1 + pauses / 8000))
+run threads ./threads $((1 + pauses / 3400))
 
 good="--recall 0.995" fitted="--recall 0.97" mixed="--recall 0.97 --misnamed 0.01" timeless="--recall 0.97 --wrong-order 0.01 --misnamed 1"
 for journal in one threads; do
