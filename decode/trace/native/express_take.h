@@ -478,8 +478,8 @@ const uint8_t *CSP_EXPRESS_TAKE(struct csp_walker *walker, struct csp_packet_rea
         at = set_marks(walker, &stretch, at);
         walk_stretch(walker, &stretch);
         prepare_again(&stretch);
-        memcpy(stretch.places, &stretch.places[stretch.place_count - OLD],
-               OLD * sizeof *stretch.places);
+        memmove(stretch.places, &stretch.places[stretch.place_count - OLD],
+                OLD * sizeof *stretch.places);
         if (stretch.goes_elsewhere)
             csp_walker_jump(walker, stretch.places[OLD - 1].address, 0);
     } while (at != before);
