@@ -2,16 +2,31 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "cli/gen_options.h"
+#include "profgen/aggregate_input.h"
 
 #include <string.h>
 
 static int check_options(struct gen *gen)
 {
-    int kinds = (gen->inputs.len != 0) + (gen->scripts.len != 0) + (gen->unsymbolized.len != 0) +
-                (gen->profile_path != NULL);
+    struct csp_profgen_options *options = &gen->options;
+    size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
+    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->profile_path != NULL);
     if (kinds > 1)
-        return csp_cli_usage(gen->cli, "-i, --perfscript, --unsymbolized-profile and "
-                                       "--llvm-sample-profile do not go together");
+        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), "
+                                       "--unsymbolized-profile and --llvm-sample-profile do not "
+                                       "go together");
+    options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
+    options->digests = options->aggregate || gen->aggregates.len || samples > 1;
+    if (options->compat && (options->aggregate || gen->aggregates.len))
+        return csp_cli_usage(gen->cli, "aggregates hold what llvm-profgen 22 takes no notice of: "
+                                       "they do not go with --compat");
+    for (size_t i = 0; options->digests && i < gen->inputs.len; i++)
+        if (!strcmp(gen->inputs.data[i], "-"))
+            return csp_cli_usage(gen->cli, "a recording from standard input cannot be told from "
+                                           "others: put it in a file");
+    if (options->aggregate && (gen->unsymbolized.len || gen->profile_path))
+        return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
+                                       "--aggregate");
     if (!kinds)
         csp_vec_push(&gen->inputs, "csprof.data");
     if (!gen->inputs.len && !gen->options.binary_path)
@@ -74,7 +89,7 @@ static int check_quality(const struct gen *gen, const struct csp_sample_check_st
 static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
 {
     const struct csp_profgen_stats *stats = &profgen->stats;
-    if (!gen->options.skip_symbolization)
+    if (!gen->options.skip_symbolization && !gen->options.aggregate)
         print_density(gen, stats->profile.density);
     if (gen->cli->json) {
         struct csp_buf text = {0};
@@ -85,6 +100,12 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
         csp_json_end(&json);
         fwrite(text.data, 1, text.len, stdout);
         csp_buf_free(&text);
+        return;
+    }
+    if (gen->options.aggregate) {
+        csp_note(&gen->cli->diag, "%s: %llu distinct of %llu samples, %llu bytes", gen->output_path,
+                 (unsigned long long)stats->distinct_samples,
+                 (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
         return;
     }
     csp_note(&gen->cli->diag,
@@ -133,6 +154,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_open(profgen, &gen->options, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
+    for (size_t i = 0; i < gen->aggregates.len && !error; i++)
+        error = csp_profgen_aggregate(profgen, gen->aggregates.data[i], diag);
     for (size_t i = 0; i < gen->unsymbolized.len && !error; i++)
         error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
     if (!error && gen->profile_path)
@@ -186,6 +209,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);
+    csp_vec_free(&gen.aggregates);
     csp_vec_free(&gen.unsymbolized);
     return code;
 }
@@ -206,6 +230,10 @@ const struct csp_command csp_command_gen = {
         "  -i FILE             a recording (csprof.data; again for more; --perfdata)\n"
         "  --perfscript FILE   samples as text, as `perf script -F ip,brstack --show-mmap-events`\n"
         "                      prints them (again for more files; --ps; - is standard input)\n"
+        "  --aggregate FILE    what `csprof gen --format aggregate` or `csprof merge` wrote (again "
+        "for\n"
+        "                      more); the profile is that of all their inputs\n"
+        "  --allow-duplicates  count an input twice that is there twice; else that is an error\n"
         "  -b, --binary FILE   the binary that ran, not stripped (by default the one that most of\n"
         "                      the recording's callchains are in)\n"
         "  --unsymbolized-profile FILE\n"
@@ -226,7 +254,9 @@ const struct csp_command csp_command_gen = {
         "\n"
         "output:\n"
         "  -o, --output FILE   where to write (csprof.prof)\n"
-        "  --format F          extbinary (default), text, or binary (no profiles by probes)\n"
+        "  --format F          extbinary (default), text, or binary (no profiles by probes);\n"
+        "                      aggregate: all samples, to be merged with others and made a profile "
+        "later\n"
         "  --mode M            cs: by calling context; flat: without; auto (default): by context "
         "when\n"
         "                      the samples have callchains (--ignore-stack-samples is --mode "

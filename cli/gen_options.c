@@ -29,6 +29,8 @@ static const struct option options[] = {
     {"--ps", FILES, IN(scripts), 0, NULL},
     {"--perfdata", FILES, IN(inputs), 0, NULL},
     {"--pd", FILES, IN(inputs), 0, NULL},
+    {"--aggregate", FILES, IN(aggregates), 0, NULL},
+    {"--allow-duplicates", SWITCH, IN(options.duplicates), 0, NULL},
     {"--unsymbolized-profile", FILES, IN(unsymbolized), 0, NULL},
     {"--up", FILES, IN(unsymbolized), 0, NULL},
     {"--llvm-sample-profile", TEXT, IN(profile_path), 0, NULL},
@@ -44,7 +46,7 @@ static const struct option options[] = {
     {"-o", TEXT, IN(output_path), 0, NULL},
     {"--output", TEXT, IN(output_path), 0, NULL},
     {"--symfs", TEXT, IN(symfs), 0, NULL},
-    {"--format", WORD, IN(options.profile.format), 0, "text extbinary binary"},
+    {"--format", WORD, IN(options.profile.format), 0, "text extbinary binary aggregate"},
     {"--mode", WORD, IN(options.mode), 0, "auto cs flat dwarf-cs dwarf-flat"},
     {"--csspgo-preinliner", SWITCH, IN(options.profile.preinline.enabled), 0, NULL},
     {"--csspgo-replay-preinline", SWITCH, IN(options.profile.preinline.replay), 0, NULL},
@@ -167,6 +169,8 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
             csp_vec_push(&gen->inputs, value);
         else if (option->offset == IN(unsymbolized))
             csp_vec_push(&gen->unsymbolized, value);
+        else if (option->offset == IN(aggregates))
+            csp_vec_push(&gen->aggregates, value);
         else
             csp_vec_push(&gen->scripts, value);
         return true;

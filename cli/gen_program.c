@@ -1,4 +1,4 @@
-/* csprof gen and validate, for the program that has no libLLVM: starts the one that has.
+/* csprof gen, merge and validate, for the program that has no libLLVM: starts the one that has.
  *
  * Loading libLLVM takes longer than decoding a small recording, and only these need it. So it is
  * linked with csprof-gen alone, which knows every command and is installed out of sight. */
@@ -44,6 +44,12 @@ static int start(struct csp_cli *cli, int argc, char **argv)
 const struct csp_command csp_command_gen = {
     .name = "gen",
     .summary = CSP_GEN_SUMMARY,
+    .start = start,
+};
+
+const struct csp_command csp_command_merge = {
+    .name = "merge",
+    .summary = CSP_MERGE_SUMMARY,
     .start = start,
 };
 

@@ -13,11 +13,11 @@
 static const struct csp_command *const commands[] = {
     &csp_command_collect,
 #ifndef CSPROF_RECORDER_ONLY
-    &csp_command_decode,   &csp_command_gen,
+    &csp_command_decode,  &csp_command_gen,
 #endif
     &csp_command_doctor,
 #ifndef CSPROF_RECORDER_ONLY
-    &csp_command_validate,
+    &csp_command_merge,   &csp_command_validate,
 #endif
     &csp_command_version,
 };

@@ -4,6 +4,7 @@
 #include "profgen/llvm/machine.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 void csp_code_add_section(struct csp_code *code, uint64_t start, uint64_t end, const uint8_t *bytes,
                           unsigned shift)
@@ -30,6 +31,17 @@ void csp_code_free(struct csp_code *code)
     for (size_t i = 0; i < code->sections.len; i++)
         free(code->sections.data[i].flags);
     csp_vec_free(&code->sections);
+}
+
+uint64_t csp_code_digest(const struct csp_code *code)
+{
+    uint64_t digest = 0;
+    for (size_t i = 0; i < code->sections.len; i++) {
+        const struct csp_code_section *section = &code->sections.data[i];
+        digest = XXH3_64bits_withSeed(section->bytes, section->end - section->start,
+                                      digest ^ section->start);
+    }
+    return digest;
 }
 
 /* The number of sections that start at or below an address. */

@@ -34,6 +34,8 @@ struct csp_code {
     uint64_t instructions, invalid;            /* invalid: runs of bytes that are no instructions */
 };
 
+/* Of all bytes and where they are: two binaries of one digest run the same. */
+uint64_t csp_code_digest(const struct csp_code *code);
 /* Adds [start, end), to be disassembled later; `shift` is 2 where instructions have 4 bytes. */
 void csp_code_add_section(struct csp_code *code, uint64_t start, uint64_t end, const uint8_t *bytes,
                           unsigned shift);

@@ -1,6 +1,7 @@
 #include "profgen/counters.h"
 
 #include "base/alloc.h"
+#include "base/saturate.h"
 
 uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count)
 {
@@ -14,7 +15,7 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
     uint32_t id = csp_intern(&table->keys, &key, sizeof key);
     if (id == table->counts.len)
         csp_vec_push(&table->counts, 0);
-    table->counts.data[id] += count;
+    table->counts.data[id] = csp_add_saturating(table->counts.data[id], count);
 }
 
 static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,

@@ -1,6 +1,7 @@
 #include "profgen/profgen.h"
 
 #include "base/alloc.h"
+#include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/inline_sizes.h"
 #include "profgen/unsymbolized.h"
@@ -156,18 +157,20 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     if (gen->program.uses_probes)
         how.max_context_depth =
             smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
-    if (!gen->options.compat)
+    if (!gen->options.compat && !gen->options.aggregate)
         csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, gen->options.threads,
                              &stats->checks);
     stats->samples = gen->set.stats;
     stats->distinct_samples = gen->set.counts.len;
+    csp_sample_set_warn(&gen->set, diag);
     if (!gen->set.counts.len)
         return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
     if (check_branches(gen, diag))
         return -CSP_ERR_INPUT;
     if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
         return explain_bogus(gen, diag);
-    csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    if (!gen->options.aggregate)
+        csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
     return 0;
 }
 
@@ -211,7 +214,9 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     stats->unwound_contexts = gen->counters.contexts.entries.len;
     stats->range_counters = gen->counters.ranges.counts.len;
     stats->branch_counters = gen->counters.branches.counts.len;
-    if (!error && gen->options.skip_symbolization) {
+    if (!error && gen->options.aggregate) {
+        csp_profgen_write_aggregate(gen, out);
+    } else if (!error && gen->options.skip_symbolization) {
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);
     } else {

@@ -57,7 +57,7 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
     return error;
 }
 
-static void decide_mode(struct csp_profgen *gen, bool has_callchains)
+void csp_profgen_decide_mode(struct csp_profgen *gen, bool has_callchains)
 {
     if (gen->any_input)
         return;
@@ -65,7 +65,21 @@ static void decide_mode(struct csp_profgen *gen, bool has_callchains)
     enum csp_profgen_mode mode = gen->options.mode;
     gen->flat = mode == CSP_PROFGEN_FLAT || mode == CSP_PROFGEN_LINE_FLAT ||
                 (mode == CSP_PROFGEN_AUTO && !has_callchains);
-    gen->set.contexts = !gen->flat;
+    gen->set.contexts = !gen->flat || gen->options.aggregate;
+    gen->set.keep_all = gen->options.aggregate;
+}
+
+int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *input,
+                           struct csp_diag *diag)
+{
+    struct csp_digest digest;
+    if (!gen->options.digests)
+        return 0;
+    int error = csp_digest_input(&digest, input, diag);
+    if (error)
+        return error;
+    csp_digests one = {.data = &digest, .len = 1};
+    return csp_digests_add(&gen->inputs, &one, gen->options.duplicates, input->path, diag);
 }
 
 int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
@@ -75,9 +89,11 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
     bool has_callchains = false;
     if (!error)
         error = csp_perf_script_has_callchains(&source, &has_callchains, diag);
+    if (!error)
+        error = csp_profgen_note_input(gen, &source, diag);
     if (!error) {
         uint64_t used_before = gen->stats.text.mappings_used;
-        decide_mode(gen, has_callchains);
+        csp_profgen_decide_mode(gen, has_callchains);
         /* The mappings of one text tell nothing of another one. */
         csp_address_map_free(&gen->map);
         error = csp_perf_script_read(&source, &gen->map, &gen->set, gen->options.threads,
@@ -94,7 +110,7 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
 
 void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample)
 {
-    decide_mode(gen, sample->callchain_len != 0);
+    csp_profgen_decide_mode(gen, sample->callchain_len != 0);
     csp_sample_set_add(&gen->set, &gen->program, sample);
 }
 
@@ -109,7 +125,7 @@ int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct c
                                   &contexts, diag);
     csp_file_unmap(&file);
     if (!error)
-        decide_mode(gen, contexts);
+        csp_profgen_decide_mode(gen, contexts);
     gen->counters_given = true;
     return error;
 }
@@ -118,7 +134,7 @@ int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_di
 {
     int error = csp_profile_read(&gen->profile, path, diag);
     if (!error)
-        decide_mode(gen, csp_profile_has_contexts(gen->profile));
+        csp_profgen_decide_mode(gen, csp_profile_has_contexts(gen->profile));
     return error;
 }
 
@@ -147,6 +163,7 @@ void csp_profgen_close(struct csp_profgen *gen)
     csp_counters_free(&gen->counters);
     csp_data_access_free(&gen->accesses);
     csp_sample_set_free(&gen->set);
+    csp_vec_free(&gen->inputs);
     csp_address_map_free(&gen->map);
     csp_program_close(&gen->program);
 }

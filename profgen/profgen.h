@@ -15,6 +15,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "profgen/address_map.h"
+#include "profgen/aggregate.h"
 #include "profgen/counters.h"
 #include "profgen/data_access.h"
 #include "profgen/generate.h"
@@ -45,6 +46,9 @@ struct csp_profgen_options {
     bool symbol_list;   /* extbinary holds the names of all functions */
     bool compat;        /* llvm-profgen 22's choices throughout */
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
+    bool aggregate;     /* write an aggregate (profgen/aggregate.h) instead of a profile */
+    bool digests;       /* tell inputs by their digests, and do not count one twice … */
+    bool duplicates;    /* … unless that is meant */
     unsigned threads;   /* 0 is one; the result does not depend on it */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
@@ -77,6 +81,7 @@ struct csp_profgen {
     struct csp_program program;
     struct csp_address_map map; /* of the text inputs */
     struct csp_sample_set set;
+    csp_digests inputs; /* with options.digests */
     struct csp_counters counters;
     struct csp_data_accesses accesses;
     struct csp_profile *profile; /* read, or made by csp_profgen_finish */
@@ -102,6 +107,12 @@ int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_di
 /* Adds the virtual tables that were read; after the samples, whose mappings it needs. Only flat
  * profiles by lines hold them. Errors: CSP_ERR_INPUT, CSP_ERR_USAGE for another kind of profile. */
 int csp_profgen_data_access(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Notes a file that samples come from. Errors: CSP_ERR_INPUT: it was noted before; those of
+ * csp_digest_input. */
+int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *input,
+                           struct csp_diag *diag);
+/* What the automatic mode becomes, when the first samples are to be added. */
+void csp_profgen_decide_mode(struct csp_profgen *gen, bool has_callchains);
 /* What addresses are relative to in counters that are read or written. */
 uint64_t csp_profgen_base(const struct csp_profgen *gen);
 /* Makes the profile and appends it to `out`. Errors: CSP_ERR_INPUT when it would be empty: the

@@ -187,6 +187,16 @@ static int find_program(struct reader *reader, const char *recording, struct csp
                     program->path, program->name, ours, recording, theirs);
 }
 
+static int note_recording(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+{
+    struct csp_input input;
+    int error = csp_input_open(&input, path, diag);
+    if (!error)
+        error = csp_profgen_note_input(gen, &input, diag);
+    csp_input_close(&input);
+    return error;
+}
+
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
                           csp_engine_create_fn *engine, const struct csp_recording_watch *watch,
                           struct csp_progress *progress, struct csp_recording_samples_stats *stats,
@@ -196,6 +206,8 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     int error = find_program(&reader, name, diag);
+    if (!error && gen->options.digests)
+        error = note_recording(gen, name, diag);
     if (!error) {
         const struct csp_recording_samples_options options = {.create = engine,
                                                               .sample = on_sample,

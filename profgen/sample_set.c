@@ -23,26 +23,43 @@ static enum csp_branch_kind kind_of(const struct csp_program *program, uint64_t 
     return flags & CSP_CODE_RETURN ? CSP_BRANCH_RETURN : CSP_BRANCH_DIRECT;
 }
 
+static struct csp_set_branch describe_branch(const struct csp_program *program, uint64_t from,
+                                             uint64_t to)
+{
+    uint8_t flags = csp_code_flags(&program->code, from);
+    bool inside = from != CSP_EXTERNAL && to != CSP_EXTERNAL;
+    bool branches = flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH);
+    return (struct csp_set_branch){.kind = (uint8_t)kind_of(program, from, to),
+                                   .inside = inside,
+                                   .impossible = inside && !branches};
+}
+
+bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program)
+{
+    for (size_t i = 0; i < set->branches.list.len; i++) {
+        const struct csp_pair *branch = &set->branches.list.data[i];
+        bool from = csp_code_is_instruction(&program->code, branch->first);
+        bool to = csp_code_is_instruction(&program->code, branch->second);
+        if ((!from && branch->first != CSP_EXTERNAL) || (!to && branch->second != CSP_EXTERNAL) ||
+            (!from && !to))
+            return false;
+        set->branch_infos.data[i] = describe_branch(program, branch->first, branch->second);
+    }
+    return true;
+}
+
 uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
                                uint64_t from, uint64_t to)
 {
-    uint8_t flags = csp_code_flags(&program->code, from);
-    bool from_inside = flags & CSP_CODE_START;
+    bool from_inside = csp_code_is_instruction(&program->code, from);
     bool to_inside = csp_code_is_instruction(&program->code, to);
     if (!from_inside && !to_inside)
         return CSP_NO_BRANCH;
     from = from_inside ? from : CSP_EXTERNAL;
     to = to_inside ? to : CSP_EXTERNAL;
     uint32_t number = csp_pairs_at(&set->branches, from, to);
-    if (number < set->branch_infos.len)
-        return number;
-    bool inside = from_inside && to_inside;
-    csp_vec_push(&set->branch_infos,
-                 (struct csp_set_branch){
-                     .kind = (uint8_t)kind_of(program, from, to),
-                     .inside = inside,
-                     .impossible =
-                         inside && !(flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH))});
+    if (number == set->branch_infos.len)
+        csp_vec_push(&set->branch_infos, describe_branch(program, from, to));
     return number;
 }
 
@@ -162,7 +179,18 @@ void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_samp
     uint32_t number = csp_intern(&set->samples, flat, flat_size(flat));
     if (number == set->counts.len)
         csp_vec_push(&set->counts, 0);
-    set->counts.data[number] += count;
+    uint64_t *sum = &set->counts.data[number];
+    if (__builtin_add_overflow(*sum, count, sum)) {
+        *sum = UINT64_MAX;
+        set->saturated++;
+    }
+}
+
+void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag)
+{
+    if (set->saturated)
+        csp_warn(diag, "%llu counts would have been above 2^64 and are taken for the largest one",
+                 (unsigned long long)set->saturated);
 }
 
 void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
@@ -175,7 +203,7 @@ void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_pr
         return reject(set, CSP_REJECT_UNSTITCHED, count);
     if (!sample->has_branches && (set->compat || !whole_window))
         return reject(set, CSP_REJECT_NO_BRANCHES, count);
-    if (set->contexts && !sample->has_callchain)
+    if (set->contexts && !sample->has_callchain && !set->keep_all)
         return reject(set, CSP_REJECT_NO_CALLCHAIN, count);
     /* llvm-profgen looks at callchains even where it then ignores them. */
     bool look = set->contexts || (set->compat && sample->has_callchain);
@@ -189,7 +217,10 @@ void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_pr
         add_ends(set, program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
         return reject(set, CSP_REJECT_EXTERNAL, count);
-    if (set->contexts) {
+    if (set->contexts && !sample->has_callchain) {
+        flat->callers = csp_intern(&set->callers, "", 0);
+        flat->leaf = CSP_LEAF_NO_CALLCHAIN;
+    } else if (set->contexts) {
         flat->callers = sample->callers.number;
         if (!set->compat) {
             flat->leaf = describe_leaf(program, sample->leaf, csp_flat_newest(set, flat));

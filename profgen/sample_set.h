@@ -46,12 +46,14 @@ struct csp_sample_set {
     struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
+    uint64_t saturated; /* additions after which a count stayed at its maximum */
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
     CSP_VEC(uint64_t) frames;  /* scratch, like … */
     CSP_VEC(uint32_t) numbers; /* … these */
     bool contexts;             /* keep callchains */
     bool compat;               /* llvm-profgen 22's choices */
+    bool keep_all;             /* also samples that lack a callchain, though callchains are kept */
 };
 
 /* What is kept of the sample's own address, the first of the callchain. The leaf of the call stack
@@ -61,6 +63,7 @@ enum csp_sample_leaf {
     CSP_LEAF_ELSEWHERE = 1 << 0, /* in another function than its newest branch went to */
     CSP_LEAF_OUTSIDE = 1 << 1,   /* not in the binary */
     CSP_LEAF_EDGE = 1 << 2,      /* in a prologue or epilogue, by llvm-profgen's rule */
+    CSP_LEAF_NO_CALLCHAIN = 1 << 3,
 };
 
 /* A sample as the set keeps it. Windows of trace have hundreds of branches, of which a program has
@@ -149,7 +152,13 @@ struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const
                                                uint32_t branch_len);
 void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
                           uint64_t count);
-/* Adds all samples and statistics of another set of the same program. */
+/* Warns when a count became too large and stopped at UINT64_MAX. */
+void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag);
+/* Adds all samples and statistics of another set of the same program. Of callchains, no more is
+ * taken than the set keeps. */
 void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other);
+/* Looks up what the branches of a set are, which is not known of one that was read from a file.
+ * Returns false when one of them is not in the program. */
+bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program);
 
 #endif

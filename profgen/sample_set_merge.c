@@ -26,14 +26,14 @@ static struct renumbering renumber(struct csp_sample_set *set, const struct csp_
     return to;
 }
 
-static void merge_stats(struct csp_sample_set_stats *stats,
-                        const struct csp_sample_set_stats *other)
+static void merge_stats(struct csp_sample_set *set, const struct csp_sample_set_stats *other)
 {
+    struct csp_sample_set_stats *stats = &set->stats;
     stats->samples += other->samples;
     stats->used += other->used;
     for (int i = 0; i < CSP_REJECT_COUNT; i++)
         stats->rejected[i] += other->rejected[i];
-    stats->truncated_callchains += other->truncated_callchains;
+    stats->truncated_callchains += set->contexts ? other->truncated_callchains : 0;
     stats->branches += other->branches;
     stats->impossible_branches += other->impossible_branches;
     stats->external_branches += other->external_branches;
@@ -42,19 +42,27 @@ static void merge_stats(struct csp_sample_set_stats *stats,
 void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other)
 {
     struct renumbering to = renumber(set, other);
+    bool take_all = !set->contexts || set->keep_all;
+    uint32_t no_callers = csp_intern(&set->callers, "", 0);
+    merge_stats(set, &other->stats);
     for (size_t i = 0; i < other->counts.len; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(other, i);
+        if ((sample->leaf & CSP_LEAF_NO_CALLCHAIN) && !take_all) {
+            set->stats.rejected[CSP_REJECT_NO_CALLCHAIN] += other->counts.data[i];
+            set->stats.used -= other->counts.data[i];
+            continue;
+        }
         struct csp_flat_sample *copy =
             csp_sample_set_scratch(set, sample->branches, sample->branch_len);
         copy->start = sample->start;
         copy->end = sample->end;
-        copy->leaf = sample->leaf;
-        copy->callers = to.callers[sample->callers];
+        copy->leaf = set->contexts ? sample->leaf : 0;
+        copy->callers = set->contexts ? to.callers[sample->callers] : no_callers;
         for (uint32_t b = 0; b < sample->branch_len; b++)
             copy->branches[b] = to.branches[copy->branches[b]];
         csp_sample_set_count(set, copy, other->counts.data[i]);
     }
-    merge_stats(&set->stats, &other->stats);
+    set->saturated += other->saturated;
     free(to.branches);
     free(to.callers);
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "base/saturate.h"
 #include "profgen/sample_history.h"
 #include "profgen/unwind_step.h"
 
@@ -142,7 +143,7 @@ static void unwind_sample(struct worker *worker, const struct csp_flat_sample *s
         count_partial(worker, node, newest, csp_code_before(code, sample->end), count);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         struct step *step = step_at(worker, node, newer, sample->branches[i]);
-        step->count += count;
+        step->count = csp_add_saturating(step->count, count);
         node = step->next;
         newer = sample->branches[i];
     }

@@ -61,12 +61,12 @@ printf '\n\t400000\n\n\t400000\n' >no-branches
 
 expect 2 "unexpected argument '--bogus'" --bogus
 expect 2 'needs a value' -i
-expect 2 "one of text extbinary binary" --format pretty
+expect 2 "one of text extbinary binary aggregate" --format pretty
 expect 2 "one of auto cs flat dwarf-cs dwarf-flat" --mode round
 expect 2 'takes llvm-profgen-22' --compat gcc
 expect 2 'cannot be .many.' --max-search-depth many
 expect 2 'name it with -b' --perfscript script
-expect 2 'do not go together' --perfscript script -i data -b good
+expect 2 'do not go together' --perfscript script --unsymbolized-profile data -b good
 expect 2 'text and extbinary only' --perfscript script -b good --format binary
 
 expect 3 'nowhere: No such file' --perfscript nowhere -b good

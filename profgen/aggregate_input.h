@@ -1,0 +1,14 @@
+/* Aggregates in and out of profile generation. */
+#ifndef CSP_PROFGEN_AGGREGATE_INPUT_H
+#define CSP_PROFGEN_AGGREGATE_INPUT_H
+
+#include "profgen/aggregate.h"
+#include "profgen/profgen.h"
+
+/* Adds the samples of an aggregate. Errors: those of csp_aggregate_read; CSP_ERR_INPUT: it is of
+ * another binary, or has an input that was counted already. */
+int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Appends all samples that were added, as an aggregate. */
+void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out);
+
+#endif
