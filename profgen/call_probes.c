@@ -1,7 +1,6 @@
 #include "profgen/call_probes.h"
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/machine.h"
 #include "profgen/llvm/names.h"
@@ -138,22 +137,35 @@ static bool may_call(const struct csp_program *program, uint64_t address, uint8_
             csp_functions_find_start(&program->functions, insn.target));
 }
 
-/* LDP X29, X30 from the stack (post-index and offset), LDR X30 from the stack, ADD SP, SP, #n,
- * AUTIASP and AUTIBSP. */
-static bool drops_frame(uint32_t instruction)
+/* Where the direct branches in a range lead. */
+static void find_targets(const struct csp_program *program, const struct csp_function_range *range,
+                         struct csp_map *targets)
 {
-    return (instruction & 0xffc07fff) == 0xa8c07bfd || (instruction & 0xffc07fff) == 0xa9407bfd ||
-           (instruction & 0xffe00fff) == 0xf84007fe || (instruction & 0xff8003ff) == 0x910003ff ||
-           instruction == 0xd50323bf || instruction == 0xd50323ff;
+    for (uint64_t at = csp_code_from(&program->code, range->start); at && at < range->end;
+         at = csp_code_from(&program->code, at + 1)) {
+        if (!(csp_code_flags(&program->code, at) & CSP_CODE_BRANCH))
+            continue;
+        const struct csp_code_section *section = csp_code_section(&program->code, at);
+        struct csp_insn insn;
+        if (csp_machine_decode(program->machine, section->bytes + (at - section->start),
+                               section->end - at, at, &insn) &&
+            insn.has_target)
+            *csp_map_at(targets, insn.target) = 1;
+    }
 }
 
-/* Where LLVM's pass puts the probe of the tail call at an address. */
-static uint64_t before_epilogue(const struct csp_program *program, uint64_t jump)
+/* Where LLVM's pass puts the probe of the tail call at an address: before the last instruction of
+ * its block that is not the call (which is still a pseudo-instruction then). 0: there is none, and
+ * the pass deletes the probe. */
+static uint64_t before_last(const struct csp_program *program, uint64_t jump,
+                            const struct csp_map *targets)
 {
-    const struct csp_code_section *section = csp_code_section(&program->code, jump);
-    if (program->machine_type != EM_AARCH64 || jump - section->start < 4)
+    if (program->machine_type != EM_AARCH64)
         return jump;
-    return drops_frame(csp_load32(section->bytes + (jump - section->start) - 4)) ? jump - 4 : jump;
+    uint64_t last = csp_code_before(&program->code, jump);
+    bool begins_block = last + 4 != jump || csp_map_find(targets, jump) ||
+                        csp_code_flags(&program->code, last) & (CSP_CODE_BRANCH | CSP_CODE_RETURN);
+    return begins_block ? 0 : last;
 }
 
 static bool rebuild_call(struct csp_program *program, uint64_t address, uint64_t start,
@@ -182,18 +194,22 @@ static void rebuild_range(struct csp_program *program, const struct csp_function
                           bool hide_tail_calls, struct csp_diag *diag)
 {
     bool has_probes = csp_program_has_probes(program, range->start);
+    struct csp_map targets = {0};
+    if (hide_tail_calls)
+        find_targets(program, range, &targets);
     uint64_t address = csp_code_from(&program->code, range->start);
     while (address && address < range->end) {
         uint8_t flags = csp_code_flags(&program->code, address);
         bool call = flags & CSP_CODE_CALL;
-        uint64_t at = hide_tail_calls && !call ? before_epilogue(program, address) : address;
-        if (may_call(program, address, flags, range->function) &&
+        uint64_t at = hide_tail_calls && !call ? before_last(program, address, &targets) : address;
+        if (at && may_call(program, address, flags, range->function) &&
             !rebuild_call(program, address, range->start, at) && call && has_probes) {
             program->calls_without_probe++;
             csp_debug(diag, "%s: the call at 0x%" PRIx64 " has no probe", program->path, address);
         }
         address = csp_code_from(&program->code, address + 1);
     }
+    csp_map_free(&targets);
 }
 
 /* The call probe in the straight code that ends in the jump at `jump`, or CSP_NO_PROBE. */
@@ -274,7 +290,7 @@ int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counte
                             unsigned flags, struct csp_diag *diag)
 {
     bool rebuild = !program->probes.has_call_probes;
-    if (!rebuild && (flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE))
+    if (!rebuild && (flags & CSP_TAIL_CALLS_BEFORE_LAST))
         return 0;
     uint8_t *touched = touched_functions(program, counters);
     for (size_t i = 0; i < program->functions.ranges.len; i++) {
@@ -282,7 +298,7 @@ int csp_call_probes_rebuild(struct csp_program *program, const struct csp_counte
         if (!touched[range->function])
             continue;
         if (rebuild)
-            rebuild_range(program, range, flags & CSP_TAIL_CALLS_BEFORE_EPILOGUE, diag);
+            rebuild_range(program, range, flags & CSP_TAIL_CALLS_BEFORE_LAST, diag);
         else
             move_to_jumps(program, range);
     }

@@ -22,9 +22,10 @@ struct csp_probe_discriminator {
 bool csp_probe_discriminator_decode(uint32_t value, struct csp_probe_discriminator *decoded);
 
 enum csp_call_probe_flags {
-    /* The probe of a tail call goes where LLVM's pass puts it, before the instructions that drop
-     * the frame, where llvm-profgen does not find it. Without this it is at the jump. */
-    CSP_TAIL_CALLS_BEFORE_EPILOGUE = 1 << 0,
+    /* The probe of a tail call goes where LLVM's pass puts it, before the last
+     * instruction ahead of it, where llvm-profgen does not find it. Without this it is at the jump.
+     */
+    CSP_TAIL_CALLS_BEFORE_LAST = 1 << 0,
     /* It is an error, not a warning, when there are calls but none has a probe. */
     CSP_CALL_PROBES_REQUIRED = 1 << 1,
 };

@@ -98,7 +98,7 @@ static int generate(struct csp_profgen *gen, const struct csp_counters *counters
 {
     const struct csp_profgen_options *options = &gen->options;
     struct csp_context_tree tree = {0};
-    unsigned call_probes = (options->compat ? CSP_TAIL_CALLS_BEFORE_EPILOGUE : 0) |
+    unsigned call_probes = (options->compat ? CSP_TAIL_CALLS_BEFORE_LAST : 0) |
                            (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
     if (gen->program.uses_probes) {
         int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);

@@ -6,55 +6,102 @@
 #include <string.h>
 
 enum { DEEPEST = 1000 };
+#define FAR UINT32_MAX
 
-/* A call or a jump at `key` into the function `function`; or the other way round. */
-struct edge {
-    uint64_t key;
-    uint64_t value;
+/* A call that was seen to enter the function `to`. */
+struct call {
+    uint64_t address, to;
 };
 
-struct edges {
-    CSP_VEC(struct edge) list;
+/* A jump from function to function. */
+struct jump {
+    uint64_t address;
+    uint32_t from, to;
+};
+
+struct jumps {
+    CSP_VEC(struct jump) list;
 };
 
 struct csp_missing_frames {
     const struct csp_program *program;
-    uint32_t deepest, depth;
-    struct edges calls;      /* call address to function called */
-    struct edges tail_calls; /* jump address to function jumped to */
-    struct edges jumps;      /* function to the tail calls in it */
-    struct csp_map targets;  /* functions that are tail-called */
-    struct csp_map visiting; /* functions on the path being searched */
-    struct csp_map known;    /* (from, to) to number of paths: 0, 1 (then see `paths`) or more */
-    struct csp_map paths;    /* (from, to) to first and length in `stored` */
+    uint32_t deepest;
+    CSP_VEC(struct call) calls;
+    struct jumps forward, backward; /* the same, by `from` and by `to` */
+    struct csp_map
+        known; /* (call, function) in `keys` to the path's first and length in `stored` */
+    struct csp_intern keys;
+    uint32_t
+        *distance; /* by function: jumps from it to the one looked for, FAR when none lead there */
+    uint8_t *passed;           /* by function: it is on the path already */
+    CSP_VEC(uint32_t) reached; /* those with a distance */
     CSP_VEC(uint64_t) stored, result;
 };
 
-static int by_edge(const void *a, const void *b)
+static int by_call(const void *a, const void *b)
 {
-    const struct edge *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->value < y->value ? -1 : x->value > y->value;
+    const struct call *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
 }
 
-static void sort_edges(struct edges *edges)
+static int by_address(const struct jump *x, const struct jump *y)
+{
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_from(const void *a, const void *b)
+{
+    const struct jump *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    if (x->address != y->address)
+        return by_address(x, y);
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+static int by_to(const void *a, const void *b)
+{
+    const struct jump *x = a, *y = b;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return by_address(x, y);
+}
+
+static void sort_calls(struct csp_missing_frames *frames)
 {
     size_t kept = 0;
-    if (edges->list.len)
-        qsort(edges->list.data, edges->list.len, sizeof *edges->list.data, by_edge);
-    for (size_t i = 0; i < edges->list.len; i++)
-        if (!kept || by_edge(&edges->list.data[i], &edges->list.data[kept - 1]) != 0)
-            edges->list.data[kept++] = edges->list.data[i];
-    edges->list.len = kept;
+    if (frames->calls.len)
+        qsort(frames->calls.data, frames->calls.len, sizeof *frames->calls.data, by_call);
+    for (size_t i = 0; i < frames->calls.len; i++)
+        if (!kept || by_call(&frames->calls.data[i], &frames->calls.data[kept - 1]) != 0)
+            frames->calls.data[kept++] = frames->calls.data[i];
+    frames->calls.len = kept;
 }
 
-static size_t find_edges(const struct edges *edges, uint64_t key)
+static void sort_jumps(struct csp_missing_frames *frames)
 {
-    size_t low = 0, high = edges->list.len;
+    struct jumps *forward = &frames->forward, *backward = &frames->backward;
+    size_t kept = 0;
+    if (!forward->list.len)
+        return;
+    qsort(forward->list.data, forward->list.len, sizeof *forward->list.data, by_from);
+    for (size_t i = 0; i < forward->list.len; i++)
+        if (!kept || by_from(&forward->list.data[i], &forward->list.data[kept - 1]) != 0)
+            forward->list.data[kept++] = forward->list.data[i];
+    forward->list.len = kept;
+    for (size_t i = 0; i < kept; i++)
+        csp_vec_push(&backward->list, forward->list.data[i]);
+    qsort(backward->list.data, kept, sizeof *backward->list.data, by_to);
+}
+
+static size_t find_call(const struct csp_missing_frames *frames, uint64_t address)
+{
+    size_t low = 0, high = frames->calls.len;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (edges->list.data[middle].key < key)
+        if (frames->calls.data[middle].address < address)
             low = middle + 1;
         else
             high = middle;
@@ -62,11 +109,26 @@ static size_t find_edges(const struct edges *edges, uint64_t key)
     return low;
 }
 
-static bool has_edge(const struct edges *edges, uint64_t key, uint64_t value)
+static bool calls_directly(const struct csp_missing_frames *frames, uint64_t call, uint32_t to)
 {
-    struct edge wanted = {key, value};
-    return edges->list.len &&
-           bsearch(&wanted, edges->list.data, edges->list.len, sizeof wanted, by_edge);
+    struct call wanted = {call, to};
+    return frames->calls.len &&
+           bsearch(&wanted, frames->calls.data, frames->calls.len, sizeof wanted, by_call);
+}
+
+/* The first of the jumps from (backward: to) a function; may be the list's end. */
+static size_t find_jumps(const struct jumps *jumps, uint32_t function, bool backward)
+{
+    size_t low = 0, high = jumps->list.len;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct jump *jump = &jumps->list.data[middle];
+        if ((backward ? jump->to : jump->from) < function)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Whether the jump at an address may be a tail call: it leads to another function, or anywhere. */
@@ -94,13 +156,11 @@ static void learn(struct csp_missing_frames *frames, uint64_t from, uint64_t to)
     uint8_t flags = csp_code_flags(&frames->program->code, from);
     if (!source || !target)
         return;
-    if (flags & CSP_CODE_CALL) {
-        csp_vec_push(&frames->calls.list, (struct edge){from, target->function});
-    } else if (source != target && may_tail_call(frames->program, from, flags)) {
-        csp_vec_push(&frames->tail_calls.list, (struct edge){from, target->function});
-        csp_vec_push(&frames->jumps.list, (struct edge){source->function, from});
-        *csp_map_at(&frames->targets, target->function) = 1;
-    }
+    if (flags & CSP_CODE_CALL)
+        csp_vec_push(&frames->calls, (struct call){from, target->function});
+    else if (source != target && may_tail_call(frames->program, from, flags))
+        csp_vec_push(&frames->forward.list,
+                     (struct jump){from, source->function, target->function});
 }
 
 struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
@@ -108,83 +168,107 @@ struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *p
                                                      uint32_t depth)
 {
     struct csp_missing_frames *frames = csp_calloc(1, sizeof *frames);
+    size_t functions = program->functions.functions.len;
     frames->program = program;
     frames->deepest = depth < DEEPEST ? depth : DEEPEST;
+    frames->passed = csp_calloc(functions + 1, sizeof *frames->passed);
+    frames->distance = csp_calloc(functions + 1, sizeof *frames->distance);
+    memset(frames->distance, 0xff, functions * sizeof *frames->distance);
     for (size_t i = 0; i < counters->branches.counts.len; i++) {
         const struct csp_counter_key *key = counters->branches.keys.entries.data[i].data;
         learn(frames, key->from, key->to);
     }
-    sort_edges(&frames->calls);
-    sort_edges(&frames->tail_calls);
-    sort_edges(&frames->jumps);
+    sort_calls(frames);
+    sort_jumps(frames);
     return frames;
 }
 
-static uint64_t count_paths(struct csp_missing_frames *frames, uint32_t from, uint32_t to);
-
-/* Paths to `to` through the jump at an address; a single one is appended to the result. */
-static uint64_t count_paths_through(struct csp_missing_frames *frames, uint64_t jump, uint32_t to)
+static void reach(struct csp_missing_frames *frames, uint32_t function, uint32_t distance)
 {
-    size_t length = frames->result.len;
-    uint64_t paths = 0;
-    csp_vec_push(&frames->result, jump);
-    for (size_t i = find_edges(&frames->tail_calls, jump);
-         paths <= 1 && i < frames->tail_calls.list.len &&
-         frames->tail_calls.list.data[i].key == jump;
-         i++)
-        paths += count_paths(frames, (uint32_t)frames->tail_calls.list.data[i].value, to);
-    if (paths != 1)
-        frames->result.len = length;
-    return paths;
-}
-
-static void remember(struct csp_missing_frames *frames, uint64_t key, uint64_t paths, size_t first)
-{
-    *csp_map_at(&frames->known, key) = paths;
-    if (paths != 1)
+    if (frames->passed[function] || frames->distance[function] != FAR)
         return;
-    size_t length = frames->result.len - first;
-    *csp_map_at(&frames->paths, key) = (uint64_t)frames->stored.len << 32 | length;
-    for (size_t i = 0; i < length; i++)
-        csp_vec_push(&frames->stored, frames->result.data[first + i]);
+    frames->distance[function] = distance;
+    csp_vec_push(&frames->reached, function);
 }
 
-static void append_stored(struct csp_missing_frames *frames, uint64_t where)
+/* Sets the distances to `to` of all functions that lead there without those passed. */
+static void measure(struct csp_missing_frames *frames, uint32_t to)
 {
-    for (uint64_t i = where >> 32, end = i + (uint32_t)where; i < end; i++)
-        csp_vec_push(&frames->result, frames->stored.data[i]);
-}
-
-static uint64_t count_paths(struct csp_missing_frames *frames, uint32_t from, uint32_t to)
-{
-    if (from == to)
-        return 1;
-    /* A cycle is no path of its own. This goes before what is known, which may be of this path. */
-    if (*csp_map_at(&frames->visiting, from))
-        return 0;
-    uint64_t key = (uint64_t)from << 32 | to;
-    const uint64_t *known = csp_map_find(&frames->known, key);
-    if (known) {
-        if (*known == 1)
-            append_stored(frames, *csp_map_at(&frames->paths, key));
-        return *known;
+    for (size_t i = 0; i < frames->reached.len; i++)
+        frames->distance[frames->reached.data[i]] = FAR;
+    frames->reached.len = 0;
+    reach(frames, to, 0);
+    for (size_t i = 0; i < frames->reached.len; i++) {
+        uint32_t function = frames->reached.data[i];
+        const struct jumps *jumps = &frames->backward;
+        for (size_t at = find_jumps(jumps, function, true);
+             at < jumps->list.len && jumps->list.data[at].to == function; at++)
+            reach(frames, jumps->list.data[at].from, frames->distance[function] + 1);
     }
-    size_t i = find_edges(&frames->jumps, from);
-    if (frames->depth == frames->deepest || i == frames->jumps.list.len ||
-        frames->jumps.list.data[i].key != from)
-        return 0;
+}
+
+/* Whether a path may go on through `function`, `jumps` jumps after the call. */
+static bool leads_on(const struct csp_missing_frames *frames, uint32_t function, uint32_t jumps)
+{
+    uint32_t distance = frames->distance[function];
+    return distance != FAR && distance <= frames->deepest - jumps;
+}
+
+/* The only function that a call leads on to; CSP_NO_FUNCTION when there are several, or none. */
+static uint32_t only_callee(const struct csp_missing_frames *frames, uint64_t call)
+{
+    uint32_t only = CSP_NO_FUNCTION;
+    for (size_t i = find_call(frames, call);
+         i < frames->calls.len && frames->calls.data[i].address == call; i++) {
+        if (!leads_on(frames, (uint32_t)frames->calls.data[i].to, 0))
+            continue;
+        if (only != CSP_NO_FUNCTION)
+            return CSP_NO_FUNCTION;
+        only = (uint32_t)frames->calls.data[i].to;
+    }
+    return only;
+}
+
+/* The only jump that leads on from a function, or null. */
+static const struct jump *only_jump(const struct csp_missing_frames *frames, uint32_t function,
+                                    uint32_t jumps)
+{
+    const struct jump *only = NULL;
+    for (size_t i = find_jumps(&frames->forward, function, false);
+         i < frames->forward.list.len && frames->forward.list.data[i].from == function; i++) {
+        const struct jump *jump = &frames->forward.list.data[i];
+        if (!leads_on(frames, jump->to, jumps + 1))
+            continue;
+        if (only)
+            return NULL;
+        only = jump;
+    }
+    return only;
+}
+
+/* Appends the jumps of the only path from a call to a function to the result; none when there are
+ * several. At each step nothing else may lead on without going through a function twice. */
+static void append_path(struct csp_missing_frames *frames, uint64_t call, uint32_t to)
+{
     size_t first = frames->result.len;
-    uint64_t paths = 0;
-    frames->depth++;
-    *csp_map_at(&frames->visiting, from) = 1;
-    for (; paths <= 1 && i < frames->jumps.list.len && frames->jumps.list.data[i].key == from; i++)
-        paths += count_paths_through(frames, frames->jumps.list.data[i].value, to);
-    frames->depth--;
-    *csp_map_at(&frames->visiting, from) = 0;
-    if (paths != 1)
+    CSP_VEC(uint32_t) passed = {0};
+    measure(frames, to);
+    uint32_t at = only_callee(frames, call);
+    while (at != CSP_NO_FUNCTION && at != to) {
+        uint32_t jumps = (uint32_t)passed.len;
+        frames->passed[at] = 1;
+        csp_vec_push(&passed, at);
+        measure(frames, to);
+        const struct jump *jump = jumps < frames->deepest ? only_jump(frames, at, jumps) : NULL;
+        if (jump)
+            csp_vec_push(&frames->result, jump->address);
+        at = jump ? jump->to : CSP_NO_FUNCTION;
+    }
+    if (at == CSP_NO_FUNCTION)
         frames->result.len = first;
-    remember(frames, key, paths, first);
-    return paths;
+    for (size_t i = 0; i < passed.len; i++)
+        frames->passed[passed.data[i]] = 0;
+    csp_vec_free(&passed);
 }
 
 /* Appends the jumps, if any, between a call and the function that the next frame is in. */
@@ -192,17 +276,24 @@ static void infer_between(struct csp_missing_frames *frames, uint64_t call, uint
 {
     csp_vec_push(&frames->result, call);
     uint32_t to = csp_functions_at(&frames->program->functions, next);
-    if (to == CSP_NO_FUNCTION || has_edge(&frames->calls, call, to) ||
-        !csp_map_find(&frames->targets, to))
+    if (to == CSP_NO_FUNCTION || calls_directly(frames, call, to))
         return;
-    size_t first = frames->result.len;
-    uint64_t paths = 0;
-    frames->depth = 0;
-    for (size_t i = find_edges(&frames->calls, call);
-         paths <= 1 && i < frames->calls.list.len && frames->calls.list.data[i].key == call; i++)
-        paths += count_paths(frames, (uint32_t)frames->calls.list.data[i].value, to);
-    if (paths != 1)
-        frames->result.len = first;
+    size_t at = find_jumps(&frames->backward, to, true), first = frames->result.len;
+    if (at == frames->backward.list.len || frames->backward.list.data[at].to != to)
+        return;
+    const uint64_t key[] = {call, to};
+    uint32_t id = csp_intern(&frames->keys, key, sizeof key);
+    const uint64_t *known = csp_map_find(&frames->known, id);
+    if (known) {
+        for (uint64_t i = *known >> 32, end = i + (uint32_t)*known; i < end; i++)
+            csp_vec_push(&frames->result, frames->stored.data[i]);
+        return;
+    }
+    append_path(frames, call, to);
+    *csp_map_at(&frames->known, id) =
+        (uint64_t)frames->stored.len << 32 | (frames->result.len - first);
+    for (size_t i = first; i < frames->result.len; i++)
+        csp_vec_push(&frames->stored, frames->result.data[i]);
 }
 
 const uint64_t *csp_missing_frames_infer(struct csp_missing_frames *frames, const uint64_t *path,
@@ -221,14 +312,15 @@ void csp_missing_frames_destroy(struct csp_missing_frames *frames)
 {
     if (!frames)
         return;
-    csp_vec_free(&frames->calls.list);
-    csp_vec_free(&frames->tail_calls.list);
-    csp_vec_free(&frames->jumps.list);
+    csp_vec_free(&frames->calls);
+    csp_vec_free(&frames->forward.list);
+    csp_vec_free(&frames->backward.list);
+    csp_vec_free(&frames->reached);
     csp_vec_free(&frames->stored);
     csp_vec_free(&frames->result);
-    csp_map_free(&frames->targets);
-    csp_map_free(&frames->visiting);
+    csp_intern_free(&frames->keys);
     csp_map_free(&frames->known);
-    csp_map_free(&frames->paths);
+    free(frames->distance);
+    free(frames->passed);
     free(frames);
 }

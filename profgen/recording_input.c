@@ -114,7 +114,9 @@ static uint64_t map_address(struct reader *reader, uint64_t address)
         mapping = csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
         if (!mapping)
             return CSP_EXTERNAL;
-        reader->mapping = mapping;
+        /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
+        if (!mapping->kernel)
+            reader->mapping = mapping;
     }
     if (!reader->ours[mapping->binary])
         return CSP_EXTERNAL;

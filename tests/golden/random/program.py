@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""program.py SEED: a random C program, to be compiled and walked through, never run.
+"""program.py SEED COUNT: random C programs of so many seeds in one file, to be compiled and walked
+through, never run. Those of seed N are called pN_...: they know nothing of each other.
 
 Functions call each other directly, through pointers, as tail calls and recursively; some are always
 inlined, some never, some static; their bodies are loops, conditions and switches over globals.
@@ -11,7 +12,9 @@ import sys
 class Program:
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.count = self.random.randint(6, 22)
+        self.prefix = f"p{seed}_"
+        self.count = self.random.randint(3, 10)
+        self.budget = 0  # statements left to the function being written
         self.kinds = [self.random.choice(["static inline __attribute__((always_inline))", "static",
                                           "__attribute__((noinline))", "__attribute__((noinline))",
                                           "static __attribute__((noinline))"])
@@ -32,24 +35,31 @@ class Program:
                 not self.inlined(caller) else []
         return self.random.choice(later) if later else None
 
-    def call(self, caller):
+    def name(self, function):
+        return f"{self.prefix}f{function}"
+
+    def call(self, caller, tail=False):
         callee = self.callee(caller)
+        if tail and callee is not None and callee <= caller:
+            callee = None  # no circles of tail calls
         argument = self.random.choice(["x", "sum", "x + 1", "sum ^ x", str(self.random.randint(0, 9))])
         if callee is None or self.random.random() < 0.12:
-            return f"pointers[sum & 7]({argument})"
-        return f"f{callee}({argument})"
+            return f"{self.prefix}pointers[sum & 7]({argument})"
+        return f"{self.name(callee)}({argument})"
 
     def condition(self):
         number = self.random.randint(0, 40)
         return self.random.choice([f"sum & {1 << self.random.randint(0, 7)}", f"x > {number}",
-                                   f"globals[{number & 15}] == sum", f"x % {number + 2} == 1"])
+                                   f"{self.prefix}globals[{number & 15}] == sum", f"x % {number + 2} == 1"])
 
     def statement(self, function, depth):
         choice = self.random.random()
-        if depth > 4 or choice < 0.30:
+        self.budget -= 1
+        if depth > 4 or self.budget < 0 or choice < 0.30:
             index = self.random.randint(0, 15)
-            self.line(depth, self.random.choice([f"globals[{index}] += sum;", "sum = sum * 31 + x;",
-                                                 f"sum ^= globals[{index}];"]))
+            place = f"{self.prefix}globals[{index}]"
+            self.line(depth, self.random.choice([f"{place} += sum;", "sum = sum * 31 + x;",
+                                                 f"sum ^= {place};"]))
         elif choice < 0.62:
             self.line(depth, f"sum += {self.call(function)};")
         elif choice < 0.80:
@@ -81,34 +91,38 @@ class Program:
             self.statement(function, depth)
 
     def write(self):
-        self.line(0, "extern unsigned globals[16];")
-        self.line(0, "extern unsigned (*pointers[8])(unsigned);")
+        self.line(0, f"extern unsigned {self.prefix}globals[16];")
+        self.line(0, f"extern unsigned (*{self.prefix}pointers[8])(unsigned);")
         for function in range(self.count):
-            self.line(0, f"{self.kinds[function]} unsigned f{function}(unsigned x);")
+            self.line(0, f"{self.kinds[function]} unsigned {self.name(function)}(unsigned x);")
         for function in range(self.count):
             self.line(0, "")
-            self.line(0, f"{self.kinds[function]} unsigned f{function}(unsigned x)")
+            self.line(0, f"{self.kinds[function]} unsigned {self.name(function)}(unsigned x)")
             self.line(0, "{")
             self.line(1, f"unsigned sum = x + {function};")
+            self.budget = self.random.randint(2, 14)
             for _ in range(self.random.randint(1, 4)):
                 self.statement(function, 1)
             tail = self.random.random() < 0.3
-            self.line(1, f"return {self.call(function)};" if tail else "return sum;")
+            self.line(1, f"return {self.call(function, True)};" if tail else "return sum;")
             self.line(0, "}")
         takeable = [f for f in range(self.count) if not self.inlined(f)] or [0]
-        pointers = ", ".join(f"f{self.random.choice(takeable)}" for _ in range(8))
+        pointers = ", ".join(self.name(self.random.choice(takeable)) for _ in range(8))
         self.line(0, "")
-        self.line(0, "unsigned globals[16];")
-        self.line(0, f"unsigned (*pointers[8])(unsigned) = {{{pointers}}};")
+        self.line(0, f"unsigned {self.prefix}globals[16];")
+        self.line(0, f"unsigned (*{self.prefix}pointers[8])(unsigned) = {{{pointers}}};")
         self.line(0, "")
-        self.line(0, "void _start(void)")
+        self.line(0, f"void {self.prefix}main(void)")
         self.line(0, "{")
         self.line(1, "for (unsigned i = 0;; i++) {")
         for _ in range(3):
-            self.line(2, f"globals[i & 15] += f{self.random.randrange(self.count)}(i);")
+            callee = self.name(self.random.randrange(self.count))
+            self.line(2, f"{self.prefix}globals[i & 15] += {callee}(i);")
         self.line(1, "}")
         self.line(0, "}")
         return "\n".join(self.lines) + "\n"
 
 
-sys.stdout.write(Program(int(sys.argv[1])).write())
+first, count = map(int, sys.argv[1:3])
+for each in range(first, first + count):
+    sys.stdout.write(Program(each).write() + "\n")
