@@ -199,3 +199,13 @@ void csp_output_abort(struct csp_output *output)
     free(output->path);
     *output = (struct csp_output){0};
 }
+
+char *csp_own_folder(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    while (length > 0 && length < (ssize_t)sizeof path && path[length - 1] != '/')
+        length--;
+    return length > 0 && length < (ssize_t)sizeof path ? csp_asprintf("%.*s", (int)length, path)
+                                                       : NULL;
+}

@@ -37,6 +37,10 @@ int csp_input_read(const struct csp_input *source, uint64_t offset, void *buffer
                    struct csp_diag *diag);
 void csp_input_close(struct csp_input *source);
 
+/* The folder of the running program with its final slash, to be freed; null when it cannot be told.
+ */
+char *csp_own_folder(void);
+
 /* An output that appears under its name only when complete: it is written to a temporary file in
  * the same directory and renamed by csp_output_commit. "-" is standard output, written directly. */
 struct csp_output {

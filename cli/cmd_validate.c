@@ -25,6 +25,8 @@ static int run(struct csp_cli *cli, int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "profile"))
         return csp_validate_profile(cli, argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "skid"))
+        return csp_validate_skid(cli, argc - 1, argv + 1);
     if (argc > 1 && argv[1][0] != '-')
         return csp_cli_usage(cli, "there is no 'validate %s'", argv[1]);
     return csp_validate_recording(cli, argc, argv);
@@ -37,6 +39,7 @@ const struct csp_command csp_command_validate = {
         "usage: csprof validate [-i FILE] [options]\n"
         "       csprof validate profile A B [options]\n"
         "       csprof validate profile A -b BINARY [options]\n"
+        "       csprof validate skid [options]\n"
         "\n"
         "Of a recording: how many samples have a branch history and by what evidence, why the "
         "others\n"
@@ -81,6 +84,21 @@ const struct csp_command csp_command_validate = {
         "  -b FILE           the program as it is now, built with -fpseudo-probe-for-profiling\n"
         "  --max-lost P      exit with 5 when more than P per cent of the counts are lost (5)\n"
         "  --top N           functions to list (10)\n"
+        "\n"
+        "skid: runs a program of which it is known where its time goes, samples it as well as "
+        "this\n"
+        "machine can (down to a software timer), and shows where the samples landed.\n"
+        "\n"
+        "  --workload NAME   chase: a loop with a load that waits for memory (default); seq: the "
+        "same\n"
+        "                    loads one line after the other; vecmix: the same sums with and "
+        "without\n"
+        "                    vector instructions\n"
+        "  --seconds N       how long (5)\n"
+        "  --svg FILE        a picture of it\n"
+        "  --spe FILE        beside it, SPE records of `csprof-workload` (in csprof's libexec "
+        "folder)\n"
+        "  -o FILE           keep the recording\n"
         "\n"
         "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment;\n"
         "5 done, but a threshold was not reached; 75 try again.\n",

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +15,10 @@
 /* From the folder that this program is in: in the build tree, and where both are installed. */
 static const char *const places[] = {"csprof-gen", CSPROF_GEN_INSTALLED};
 
-/* The folder with the final slash; null when it cannot be told. */
-static char *own_folder(void)
-{
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-    while (length > 0 && length < (ssize_t)sizeof path && path[length - 1] != '/')
-        length--;
-    return length > 0 && length < (ssize_t)sizeof path ? csp_asprintf("%.*s", (int)length, path)
-                                                       : NULL;
-}
-
 static int start(struct csp_cli *cli, int argc, char **argv)
 {
     (void)argc;
-    char *folder = own_folder();
+    char *folder = csp_own_folder();
     for (size_t i = 0; folder && i < sizeof places / sizeof *places; i++) {
         char *program = csp_asprintf("%s%s", folder, places[i]);
         execv(program, argv);
