@@ -143,38 +143,36 @@ static int open_input(struct decode *decode)
     return 0;
 }
 
-static uint64_t stream_bytes(const struct csp_stream *stream)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < stream->chunks.len; i++)
-        for (size_t k = 0; k < stream->chunks.data[i].piece_count; k++)
-            bytes += stream->chunks.data[i].pieces[k].size;
-    return bytes;
-}
-
 static int decode_streams(struct decode *decode, struct csp_progress *progress)
 {
     struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
-    int error = 0;
-    for (uint32_t i = 0; i < decode->trace->streams.len && !error; i++) {
-        error = csp_trace_decode(decode->trace, i, decode->engine, &consumer,
-                                 csp_decode_output_started, &decode->stats, &decode->cli->diag);
-        csp_progress_at(progress, decode->stats.engine.bytes);
-    }
-    return error;
+    bool packets = decode->output.format == CSP_DECODE_PACKETS;
+    struct csp_trace_decode_options options = {
+        .create = decode->engine,
+        .threads = decode->cli->threads,
+        .started = packets ? csp_decode_output_started : NULL,
+        .consumer = &consumer,
+        .progress = progress,
+    };
+    return csp_trace_decode(decode->trace, &options, &decode->stats, &decode->cli->diag);
 }
 
 static int decode_samples(struct decode *decode, struct csp_progress *progress)
 {
     struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
+    enum csp_decode_format format = decode->output.format;
+    bool print = format == CSP_DECODE_SAMPLES || format == CSP_DECODE_SCRIPT;
     struct csp_recording_samples_options options = {
         .create = decode->engine,
-        .sample = csp_decode_output_sample,
+        .threads = decode->cli->threads,
+        .print = print ? csp_decode_output_print : NULL,
+        .text = csp_decode_output_text,
+        .all_stats = decode->cli->json,
         .user = &decode->output,
         .tee = &consumer,
-        .started = csp_decode_output_started,
+        .started = format == CSP_DECODE_PACKETS ? csp_decode_output_started : NULL,
         .progress = progress,
-        .period = decode->output.format == CSP_DECODE_SAMPLES ? decode->period : 0,
+        .period = format == CSP_DECODE_SAMPLES ? decode->period : 0,
     };
     int error =
         csp_recording_samples(decode->recording, &options, &decode->samples, &decode->cli->diag);
@@ -182,13 +180,20 @@ static int decode_samples(struct decode *decode, struct csp_progress *progress)
     return error;
 }
 
+static uint64_t trace_bytes(const struct csp_trace_input *trace)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < trace->streams.len; i++)
+        for (size_t k = 0; k < trace->streams.data[i].chunks.len; k++)
+            bytes += csp_chunk_size(&trace->streams.data[i].chunks.data[k]);
+    return bytes;
+}
+
 static int decode_all(struct decode *decode)
 {
     struct csp_progress progress;
-    uint64_t total = 0;
-    for (size_t i = 0; i < decode->trace->streams.len; i++)
-        total += stream_bytes(&decode->trace->streams.data[i]);
-    csp_progress_begin(&progress, "decoding", total, decode->cli->quiet);
+    decode->output.count_distinct = decode->cli->json;
+    csp_progress_begin(&progress, "decoding", trace_bytes(decode->trace), decode->cli->quiet);
     int error =
         decode->recording ? decode_samples(decode, &progress) : decode_streams(decode, &progress);
     csp_progress_end(&progress);
@@ -255,9 +260,9 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
         csp_json_number(json, csp_unstitched_name((enum csp_unstitched)i), stitch->unstitched[i]);
     csp_json_end(json);
     csp_json_number(json, "windows_without_sample", stitch->windows_alone);
-    csp_json_number(json, "joined_runs", stitch->joined_runs);
-    csp_json_number(json, "callchains_repaired_by_history", stitch->repaired_by_history);
-    csp_json_number(json, "callchains_repaired_by_lr", stitch->repaired_by_lr);
+    csp_json_number(json, "joined_runs", stitch->made.joined_runs);
+    csp_json_number(json, "callchains_repaired_by_history", stitch->made.repaired_by_history);
+    csp_json_number(json, "callchains_repaired_by_lr", stitch->made.repaired_by_lr);
     csp_json_signed(json, "sample_lag_ns", stitch->clock.lag_median);
     csp_json_signed(json, "sample_lag_limit_ns", stitch->clock.lag_limit);
 }
@@ -272,7 +277,9 @@ static void print_json(const struct decode *decode, double seconds)
     csp_json_number(&json, "trace_bytes", engine->bytes);
     csp_json_number(&json, "sources", decode->trace->sources.len);
     csp_json_number(&json, "windows", windows->windows);
-    csp_json_number(&json, "distinct_windows", decode->output.distinct.len);
+    csp_json_number(&json, "distinct_windows", csp_distinct_count(&decode->output.distinct));
+    if (decode->output.distinct.skipped_bits)
+        csp_json_bool(&json, "distinct_windows_is_estimate", true);
     csp_json_number(&json, "runs", windows->runs);
     csp_json_number(&json, "ranges", windows->ranges);
     csp_json_number(&json, "instructions", windows->instructions);
@@ -353,9 +360,7 @@ static void release(struct decode *decode)
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    struct decode decode = {
-
-        .cli = cli, .period = DEFAULT_PERIOD};
+    struct decode decode = {.cli = cli, .period = DEFAULT_PERIOD};
     double began = now();
     int code = take_options(&decode, argc, argv);
     if (!code) {
@@ -405,6 +410,9 @@ const struct csp_command csp_command_decode = {
         "                   was not, none if it is no branch\n"
         "           packets a line `offset source text` per packet\n"
         "           none    nothing but the statistics\n"
+        "  --threads N      decode on so many processors at once (all there are); the output is "
+        "the\n"
+        "                   same\n"
         "  -o FILE          write there instead of to standard output; with --json nothing is\n"
         "                   written without it\n"
         "  --json           statistics as one JSON object on standard output\n"

@@ -139,8 +139,9 @@ static int read_recordings(struct gen *gen, struct csp_profgen *profgen)
     for (size_t i = 0; i < gen->recordings.len && !error; i++) {
         struct csp_progress progress;
         csp_progress_begin(&progress, "decoding", 0, gen->cli->quiet);
-        error = csp_profgen_recording(profgen, gen->recordings.data[i], gen->engine, NULL,
-                                      &progress, &gen->recorded, &gen->cli->diag);
+        error =
+            csp_profgen_recording(profgen, gen->recordings.data[i], gen->engine, gen->cli->threads,
+                                  NULL, &progress, &gen->recorded, &gen->cli->diag);
         csp_progress_end(&progress);
     }
     return error;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/parse.h"
 
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,9 +151,17 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     return command->run(cli, argc, argv + 1);
 }
 
+/* Those that this process may use. */
+static unsigned processor_count(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
 int main(int argc, char **argv)
 {
-    struct csp_cli cli = {.threads = 1};
+    struct csp_cli cli = {.threads = processor_count()};
     cli.diag.emit = print_message;
     cli.diag.user = &cli;
     int code = run(&cli, argc, argv);

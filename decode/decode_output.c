@@ -22,14 +22,22 @@ static void write_when_large(struct csp_decode_output *output)
         write_text(output);
 }
 
-static int on_elements(void *user, const struct csp_element *elements, size_t count)
+/* Behind what is there already. */
+static void write_also(struct csp_decode_output *output, const struct csp_buf *text)
 {
-    struct csp_decode_output *output = user;
+    if (text->len && output->text.len)
+        write_text(output);
+    if (output->stream && text->len)
+        fwrite(text->data, 1, text->len, output->stream);
+}
+
+static void print_ranges(void *user, struct csp_buf *text, const struct csp_element *elements,
+                         size_t count)
+{
+    (void)user;
     for (size_t i = 0; i < count; i++)
         if (elements[i].type == CSP_ELEMENT_RANGE)
-            csp_text_range(&output->text, &elements[i]);
-    write_when_large(output);
-    return 0;
+            csp_text_range(text, &elements[i]);
 }
 
 static void on_packet(void *user, uint64_t offset, uint8_t source, const char *text)
@@ -77,32 +85,45 @@ static void add_script(struct csp_decode_output *output, const struct csp_window
     free(newest_first);
 }
 
-static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk,
-                      const struct csp_windows *windows)
+static void add_window(struct csp_decode_output *output, const struct csp_windows *windows,
+                       const struct csp_window *window)
+{
+    if (output->count_distinct)
+        csp_distinct_add(&output->distinct, hash_window(windows, window));
+    bool by_run = output->format == CSP_DECODE_SCRIPT && !output->by_sample;
+    for (uint32_t i = 0; i < window->run_len && by_run; i++)
+        add_script(output, windows, &windows->runs.data[window->run_first + i]);
+    write_when_large(output);
+}
+
+static int on_part(void *user, struct csp_trace_part *part)
 {
     struct csp_decode_output *output = user;
-    (void)source;
-    for (size_t i = 0; i < windows->windows.len; i++)
-        ++*csp_map_at(&output->distinct, hash_window(windows, &windows->windows.data[i]));
-    if (output->format == CSP_DECODE_PREAGG)
-        csp_preagg_add(&output->preagg, chunk, windows);
-    bool by_run = output->format == CSP_DECODE_SCRIPT && !output->by_sample;
-    for (size_t i = 0; i < windows->runs.len && by_run; i++)
-        add_script(output, windows, &windows->runs.data[i]);
-    write_when_large(output);
+    write_also(output, &part->text);
+    for (size_t i = 0; i < part->done.len; i++) {
+        struct csp_windows windows = csp_trace_part_windows(part, &part->done.data[i]);
+        if (output->format == CSP_DECODE_PREAGG)
+            csp_preagg_add(&output->preagg, part->done.data[i].chunk, &windows);
+        for (size_t k = 0; k < windows.windows.len; k++)
+            add_window(output, &windows, &windows.windows.data[k]);
+    }
     return 0;
 }
 
-int csp_decode_output_sample(void *user, const struct csp_sample *sample)
+void csp_decode_output_print(void *user, const struct csp_sample *sample, struct csp_buf *text)
 {
     struct csp_decode_output *output = user;
     if (output->format == CSP_DECODE_SAMPLES)
-        csp_text_stitched_sample(&output->text, sample);
-    else if (output->format == CSP_DECODE_SCRIPT && sample->branch_len)
-        csp_text_sample(&output->text, sample, output->limit);
-    else if (output->format == CSP_DECODE_SCRIPT)
-        output->empty_stacks++;
-    write_when_large(output);
+        csp_text_stitched_sample(text, sample);
+    else if (sample->branch_len)
+        csp_text_sample(text, sample, output->limit);
+    else
+        __atomic_fetch_add(&output->empty_stacks, 1, __ATOMIC_RELAXED);
+}
+
+int csp_decode_output_text(void *user, const struct csp_buf *text)
+{
+    write_also(user, text);
     return 0;
 }
 
@@ -134,9 +155,12 @@ int csp_decode_output_begin(struct csp_decode_output *output)
 
 struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output)
 {
+    bool by_run = output->format == CSP_DECODE_SCRIPT && !output->by_sample;
+    bool wants_parts = output->count_distinct || by_run || output->format == CSP_DECODE_PREAGG ||
+                       output->format == CSP_DECODE_RANGES;
     return (struct csp_trace_consumer){
-        .elements = output->format == CSP_DECODE_RANGES ? on_elements : NULL,
-        .windows = on_windows,
+        .print = output->format == CSP_DECODE_RANGES ? print_ranges : NULL,
+        .part = wants_parts ? on_part : NULL,
         .user = output,
     };
 }
@@ -144,8 +168,7 @@ struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *o
 void csp_decode_output_started(void *user, struct csp_engine *engine)
 {
     struct csp_decode_output *output = user;
-    if (output->format == CSP_DECODE_PACKETS)
-        csp_engine_opencsd_print_packets(engine, on_packet, output);
+    csp_engine_opencsd_print_packets(engine, on_packet, output);
 }
 
 void csp_decode_output_end(struct csp_decode_output *output)
@@ -158,6 +181,6 @@ void csp_decode_output_end(struct csp_decode_output *output)
 void csp_decode_output_free(struct csp_decode_output *output)
 {
     csp_preagg_free(&output->preagg);
-    csp_map_free(&output->distinct);
+    csp_distinct_free(&output->distinct);
     csp_buf_free(&output->text);
 }

@@ -43,13 +43,13 @@ static void add_run(struct csp_preagg *preagg, struct key *key, uint64_t time,
         count(preagg, key, time, 'F', first, run->end - INSTRUCTION);
 }
 
-void csp_preagg_add(struct csp_preagg *preagg, const struct csp_chunk *chunk,
-                    const struct csp_windows *windows)
+static void add_window(struct csp_preagg *preagg, const struct csp_chunk *chunk,
+                       const struct csp_windows *windows, const struct csp_window *window)
 {
     struct key key;
     memset(&key, 0, sizeof key); /* its bytes are compared */
-    for (size_t i = 0; i < windows->runs.len; i++) {
-        const struct csp_run *run = &windows->runs.data[i];
+    for (uint32_t i = 0; i < window->run_len; i++) {
+        const struct csp_run *run = &windows->runs.data[window->run_first + i];
         if (preagg->recording) {
             const struct csp_spaces *spaces = csp_recording_spaces(preagg->recording);
             key.pid = run->context_id
@@ -59,6 +59,13 @@ void csp_preagg_add(struct csp_preagg *preagg, const struct csp_chunk *chunk,
         }
         add_run(preagg, &key, chunk->time, windows, run);
     }
+}
+
+void csp_preagg_add(struct csp_preagg *preagg, const struct csp_chunk *chunk,
+                    const struct csp_windows *windows)
+{
+    for (size_t i = 0; i < windows->windows.len; i++)
+        add_window(preagg, chunk, windows, &windows->windows.data[i]);
 }
 
 static void locate(struct csp_preagg *preagg, uint32_t pid, uint64_t time, uint64_t *address,

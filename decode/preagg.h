@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "decode/recording.h"
+#include "decode/window.h"
 
 struct csp_preagg_count {
     uint64_t count;

@@ -18,6 +18,7 @@ struct recording_code {
     uint32_t pid;                             /* of the current chunk */
     uint64_t time;                            /* likewise: of its end */
     uint64_t since;                           /* the end of the chunk before, 0: of none */
+    uint64_t unchanged_from, unchanged_to;    /* `known` holds at these times */
     CSP_VEC(struct csp_missing_code) missing; /* by binary number; merged at the end */
     struct csp_missing_code unmapped;
     struct known known[CACHED];
@@ -25,9 +26,10 @@ struct recording_code {
 
 static void count(struct csp_missing_code *missing, uint64_t address, const char *why)
 {
-    if (!missing->count++)
+    if (!missing->count++ || address < missing->first) {
         missing->first = address;
-    missing->why = why;
+        missing->why = why;
+    }
 }
 
 static void count_missing(struct recording_code *code, uint32_t binary, uint64_t address,
@@ -114,24 +116,33 @@ static bool find(void *user, uint8_t source, uint64_t context_id, uint64_t addre
     return true;
 }
 
-/* What was mapped may have changed since the last chunk. */
-static void enter(struct csp_code_view *view, const struct csp_chunk *chunk)
+/* What was mapped may have changed since the last chunk. What is known is kept where nothing did,
+ * not even since the chunk before this one. */
+static void enter(struct csp_code_view *view, const struct csp_chunk *chunk, uint64_t since)
 {
     struct recording_code *code = (struct recording_code *)view;
-    code->pid = chunk->pid;
-    code->since = code->time;
     code->time = chunk->time ? chunk->time : UINT64_MAX;
+    code->since = since;
+    if (code->pid == chunk->pid && since >= code->unchanged_from &&
+        code->time <= code->unchanged_to)
+        return;
+    code->pid = chunk->pid;
+    csp_spaces_unchanged(code->recording->spaces, code->time, &code->unchanged_from,
+                         &code->unchanged_to);
+    if (since < code->unchanged_from)
+        code->unchanged_to = 0;
     for (int i = 0; i < CACHED; i++)
         code->known[i].valid = false;
 }
 
+/* In any order: the reason told is that of the lowest address. */
 static void merge(struct csp_missing_code *into, const struct csp_missing_code *from)
 {
-    if (!into->count || (from->count && from->first < into->first))
+    if (from->count && (!into->count || from->first < into->first)) {
         into->first = from->first;
-    into->count += from->count;
-    if (from->why)
         into->why = from->why;
+    }
+    into->count += from->count;
 }
 
 static void close_code(struct csp_code_view *view)
@@ -153,6 +164,7 @@ struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream)
     (void)stream;
     code->recording = recording;
     code->pid = CSP_NO_TID;
+    code->unchanged_from = 1; /* none */
     code->view = (struct csp_code_view){{fetch, find, code}, enter, close_code};
     return &code->view;
 }

@@ -11,7 +11,7 @@
 /* Code that was needed and is not there. */
 struct csp_missing_code {
     uint64_t count; /* how often execution went there */
-    uint64_t first; /* the first such address */
+    uint64_t first; /* the lowest such address */
     const char *why;
 };
 

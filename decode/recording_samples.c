@@ -3,6 +3,8 @@
 #include "decode/code/leaf_state.h"
 #include "decode/trace_sampler.h"
 
+#include <stdlib.h>
+
 enum {
     /* A timestamp counts whole ticks of a clock that may run as slowly as 10 MHz, and the
      * conversion rounds once more. */
@@ -17,6 +19,11 @@ struct leaf_image {
     struct csp_leaf_table *table; /* null: none */
 };
 
+/* The unwind tables that one thread has asked for. */
+struct leaves {
+    CSP_VEC(struct leaf_image) images;
+};
+
 struct delivery {
     struct csp_recording *recording;
     const struct csp_recording_samples_options *options;
@@ -24,32 +31,32 @@ struct delivery {
     struct csp_trace_sampler *sampler; /* instead, when there is nothing to stitch */
     bool convert;
     struct csp_time_conv_event time_conv;
-    CSP_VEC(struct leaf_image) leaves;
+    struct leaves *leaves; /* one per thread */
     CSP_VEC(struct csp_branch) branches;
     csp_frames frames;
+    struct csp_buf text; /* of a sample */
 };
 
-static struct csp_leaf_table *leaf_table_of(struct delivery *delivery,
-                                            const struct csp_image *image)
+static struct csp_leaf_table *leaf_table_of(struct leaves *leaves, const struct csp_image *image)
 {
-    for (size_t i = 0; i < delivery->leaves.len; i++)
-        if (delivery->leaves.data[i].image == image)
-            return delivery->leaves.data[i].table;
+    for (size_t i = 0; i < leaves->images.len; i++)
+        if (leaves->images.data[i].image == image)
+            return leaves->images.data[i].table;
     struct leaf_image leaf = {.image = image};
-    elf_version(EV_CURRENT);
     leaf.elf = elf_memory((char *)(uintptr_t)image->data, image->size); /* only read */
     leaf.table = leaf.elf ? csp_leaf_table_create(leaf.elf) : NULL;
-    csp_vec_push(&delivery->leaves, leaf);
+    csp_vec_push(&leaves->images, leaf);
     return leaf.table;
 }
 
-static enum csp_leaf_state find_leaf(void *user, uint32_t pid, uint64_t time, uint64_t pc)
+static enum csp_leaf_state find_leaf(void *user, unsigned worker, uint32_t pid, uint64_t time,
+                                     uint64_t pc)
 {
     struct delivery *delivery = user;
     struct csp_location location;
     if (!csp_recording_locate(delivery->recording, pid, time, pc, &location) || !location.image)
         return CSP_LEAF_UNKNOWN;
-    struct csp_leaf_table *table = leaf_table_of(delivery, location.image);
+    struct csp_leaf_table *table = leaf_table_of(&delivery->leaves[worker], location.image);
     return table ? csp_leaf_table_find(table, location.address) : CSP_LEAF_UNKNOWN;
 }
 
@@ -59,10 +66,30 @@ static uint64_t to_sample_time(void *user, uint64_t timestamp)
     return csp_time_conv_ns(&delivery->time_conv, timestamp);
 }
 
+/* A sample that no other thread works on. */
 static int pass_on(void *user, const struct csp_sample *sample)
 {
+    struct delivery *delivery = user;
+    const struct csp_recording_samples_options *options = delivery->options;
+    if (options->sample)
+        return options->sample(options->user, sample);
+    if (!options->print)
+        return 0;
+    delivery->text.len = 0;
+    options->print(options->user, sample, &delivery->text);
+    return options->text(options->user, &delivery->text);
+}
+
+static void print(void *user, const struct csp_sample *sample, struct csp_buf *text)
+{
     const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
-    return options->sample ? options->sample(options->user, sample) : 0;
+    options->print(options->user, sample, text);
+}
+
+static int pass_text_on(void *user, const struct csp_buf *text)
+{
+    const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
+    return options->text(options->user, text);
 }
 
 static void take_frames(struct delivery *delivery, const struct csp_sample_record *record)
@@ -153,48 +180,55 @@ static bool trace_clock_is_known(const struct csp_recording *recording)
     return info->cpus.len != 0;
 }
 
-static int on_elements(void *user, const struct csp_element *elements, size_t count)
+static void print_elements(void *user, struct csp_buf *text, const struct csp_element *elements,
+                           size_t count)
 {
     const struct csp_trace_consumer *tee = ((struct delivery *)user)->options->tee;
-    return tee->elements(tee->user, elements, count);
+    tee->print(tee->user, text, elements, count);
 }
 
-static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk,
-                      const struct csp_windows *windows)
+static int sample_part(struct delivery *delivery, const struct csp_trace_part *part)
+{
+    int error = 0;
+    for (size_t i = 0; i < part->done.len && error >= 0; i++) {
+        const struct csp_windows_done *done = &part->done.data[i];
+        struct csp_windows windows = csp_trace_part_windows(part, done);
+        error = csp_trace_sampler_windows(delivery->sampler, done->source, done->chunk, &windows);
+    }
+    return error;
+}
+
+static int on_part(void *user, struct csp_trace_part *part)
 {
     struct delivery *delivery = user;
     const struct csp_trace_consumer *tee = delivery->options->tee;
-    int error = tee && tee->windows ? tee->windows(tee->user, source, chunk, windows) : 0;
+    int error = tee && tee->part ? tee->part(tee->user, part) : 0;
     if (error < 0)
         return error;
-    if (delivery->sampler)
-        return csp_trace_sampler_windows(delivery->sampler, source, chunk, windows);
-    return csp_stitcher_windows(delivery->stitcher, source, chunk, windows);
+    return delivery->sampler ? sample_part(delivery, part)
+                             : csp_stitcher_part(delivery->stitcher, part);
 }
 
 static void on_started(void *user, struct csp_engine *engine)
 {
     const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
-    if (options->started)
-        options->started(options->tee->user, engine);
+    options->started(options->tee->user, engine);
 }
 
 static int decode_all(struct delivery *delivery, struct csp_recording_samples_stats *stats,
                       struct csp_diag *diag)
 {
     const struct csp_recording_samples_options *options = delivery->options;
-    const struct csp_trace_input *trace = csp_recording_trace(delivery->recording);
-    struct csp_trace_consumer consumer = {.windows = on_windows, .user = delivery};
-    if (options->tee && options->tee->elements)
-        consumer.elements = on_elements;
-    int error = 0;
-    for (uint32_t stream = 0; !error && stream < trace->streams.len; stream++) {
-        error = csp_trace_decode(trace, stream, options->create, &consumer, on_started,
-                                 &stats->trace, diag);
-        if (options->progress)
-            csp_progress_at(options->progress, stats->trace.engine.bytes);
-    }
-    return error;
+    struct csp_trace_consumer consumer = {
+        .print = options->tee && options->tee->print ? print_elements : NULL,
+        .part = on_part,
+        .user = delivery};
+    struct csp_trace_decode_options decode = {.create = options->create,
+                                              .threads = options->threads,
+                                              .started = options->started ? on_started : NULL,
+                                              .consumer = &consumer,
+                                              .progress = options->progress};
+    return csp_trace_decode(csp_recording_trace(delivery->recording), &decode, &stats->trace, diag);
 }
 
 static int stitch_all(struct delivery *delivery, const struct csp_pause_index *index,
@@ -208,13 +242,17 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
         .tolerance = CLOCK_PRECISION_NS,
         .to_sample_time = convert ? to_sample_time : NULL,
         .leaf = find_leaf,
-        .sample = pass_on,
+        .sample = delivery->options->sample ? pass_on : NULL,
+        .print = delivery->options->print ? print : NULL,
+        .text = pass_text_on,
+        .all_stats = delivery->options->all_stats,
+        .threads = delivery->options->threads,
         .user = delivery,
     });
     int error = decode_all(delivery, stats, diag);
     if (!error)
         error = csp_stitcher_finish(delivery->stitcher);
-    stats->stitch = *csp_stitcher_stats(delivery->stitcher);
+    stats->stitch = csp_stitcher_stats(delivery->stitcher);
     csp_stitcher_destroy(delivery->stitcher);
     return error;
 }
@@ -240,15 +278,19 @@ static int cut_all(struct delivery *delivery, struct csp_recording_samples_stats
     return error;
 }
 
-static void free_delivery(struct delivery *delivery)
+static void free_delivery(struct delivery *delivery, unsigned threads)
 {
-    for (size_t i = 0; i < delivery->leaves.len; i++) {
-        csp_leaf_table_destroy(delivery->leaves.data[i].table);
-        elf_end(delivery->leaves.data[i].elf);
+    for (unsigned t = 0; t < threads; t++) {
+        for (size_t i = 0; i < delivery->leaves[t].images.len; i++) {
+            csp_leaf_table_destroy(delivery->leaves[t].images.data[i].table);
+            elf_end(delivery->leaves[t].images.data[i].elf);
+        }
+        csp_vec_free(&delivery->leaves[t].images);
     }
-    csp_vec_free(&delivery->leaves);
+    free(delivery->leaves);
     csp_vec_free(&delivery->branches);
     csp_vec_free(&delivery->frames);
+    csp_buf_free(&delivery->text);
 }
 
 int csp_recording_samples(struct csp_recording *recording,
@@ -256,12 +298,15 @@ int csp_recording_samples(struct csp_recording *recording,
                           struct csp_recording_samples_stats *stats, struct csp_diag *diag)
 {
     struct delivery delivery = {.recording = recording, .options = options};
+    unsigned threads = options->threads ? options->threads : 1;
     struct csp_pause_index index = {0};
     struct csp_records *records;
     /* What is wrong with the records was told when they were first read. */
     int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, NULL);
     if (error)
         return error;
+    elf_version(EV_CURRENT);
+    delivery.leaves = csp_calloc(threads, sizeof *delivery.leaves);
     struct csp_record record;
     while (!error && csp_records_next(records, &record) > 0)
         error = take_record(&delivery, &index, &record, stats);
@@ -273,6 +318,6 @@ int csp_recording_samples(struct csp_recording *recording,
         error = cut ? cut_all(&delivery, stats, diag) : stitch_all(&delivery, &index, stats, diag);
     csp_pause_index_free(&index);
     csp_records_close(records);
-    free_delivery(&delivery);
+    free_delivery(&delivery, threads);
     return error;
 }

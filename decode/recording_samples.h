@@ -20,9 +20,14 @@ struct csp_recording_samples_stats {
 };
 
 struct csp_recording_samples_options {
-    csp_engine_create_fn *create;         /* makes the decoding engine */
-    csp_sample_fn *sample;                /* may be null: only the statistics are wanted */
-    void *user;                           /* of `sample` */
+    csp_engine_create_fn *create; /* makes the decoding engine */
+    unsigned threads;
+    /* As in struct csp_stitcher_options: samples, or what is written of them; each may be null. */
+    csp_sample_fn *sample;
+    csp_sample_print_fn *print;
+    csp_text_fn *text;
+    bool all_stats;
+    void *user;                           /* of these functions */
     const struct csp_trace_consumer *tee; /* also gets what is decoded; may be null */
     void (*started)(void *user, struct csp_engine *engine); /* as of csp_trace_decode, tee's user */
     struct csp_progress *progress;                          /* counts trace bytes; may be null */

@@ -1,35 +1,40 @@
 #include "decode/stitcher.h"
 
 #include "base/alloc.h"
+#include "base/ordered.h"
 
 #include <stdlib.h>
 
 enum {
-    BATCH_WINDOWS = 32768, /* stitched at once, unless their branches fill the memory first */
+    BATCH_WINDOWS = 16384, /* stitched at once, unless their branches fill the memory first */
     BATCH_BRANCHES = 1 << 22,
     KEEP_WINDOWS = 1024,    /* of a batch, stitched again with the next: its end is a cut */
     PAUSES_PER_WINDOW = 64, /* most that are looked at when nothing tells the time */
-    /* Pointer authentication puts its code above the 48 address bits that user space has. */
-    ADDRESS_BITS = 48,
-    PERF_REG_ARM64_LR = 30,
+    SHARD_PAUSES = 256,     /* delivered by one thread at a time */
+};
+
+struct held_window {
+    struct csp_trace_part *part;
+    uint32_t list, number;
 };
 
 /* What one trace source has decoded and not yet stitched. */
 struct pending {
     const struct csp_pause_stream *stream; /* null: no pauses on its CPU */
-    struct csp_windows windows;
+    CSP_VEC(struct held_window) windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
+    uint64_t branches;                      /* in the windows */
     size_t next_pause;
-    uint64_t chunk_time;   /* of the last chunk with windows */
-    uint64_t chunk_before; /* … and of the one before that */
+    const struct csp_chunk *chunk; /* the last one with windows */
+    uint64_t before[2];            /* times of those before it, the later first */
 };
 
 struct csp_stitcher {
     struct csp_stitcher_options options;
-    struct pending *pending; /* one per source */
-    bool *stream_used;       /* one per stream of the index */
-    struct csp_history history;
-    csp_frames chain, frames;
+    struct pending *pending;           /* one per source */
+    bool *stream_used;                 /* one per stream of the index */
+    struct csp_stitched_maker *makers; /* one per thread */
+    struct csp_buf *texts;             /* one per slot */
     struct csp_stitch_stats stats;
 };
 
@@ -37,138 +42,108 @@ struct csp_stitcher *csp_stitcher_create(const struct csp_stitcher_options *opti
 {
     struct csp_stitcher *stitcher = csp_calloc(1, sizeof *stitcher);
     stitcher->options = *options;
+    if (!stitcher->options.threads)
+        stitcher->options.threads = 1;
+    unsigned threads = stitcher->options.threads;
     size_t sources = options->input->sources.len;
     stitcher->pending = csp_calloc(sources, sizeof *stitcher->pending);
     stitcher->stream_used = csp_calloc(options->index->streams.len, sizeof *stitcher->stream_used);
+    stitcher->makers = csp_calloc(threads, sizeof *stitcher->makers);
+    for (unsigned i = 0; i < threads; i++)
+        stitcher->makers[i] = (struct csp_stitched_maker){
+            .reader = options->reader, .worker = i, .leaf = options->leaf, .user = options->user};
+    stitcher->texts = csp_calloc(csp_ordered_slots(threads), sizeof *stitcher->texts);
     return stitcher;
 }
 
-static uint64_t sample_time(const struct csp_stitcher *stitcher, uint64_t timestamp)
-{
-    if (!timestamp || !stitcher->options.to_sample_time)
-        return timestamp;
-    return stitcher->options.to_sample_time(stitcher->options.user, timestamp);
-}
+/* ---- delivering ---- */
 
-static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
-                                         const struct csp_windows *list,
-                                         const struct csp_window *window)
-{
-    const struct csp_run *first = &list->runs.data[window->run_first];
-    const struct csp_run *last = first + window->run_len - 1;
-    return (struct csp_stitch_window){
-        .start_pc = window->enabled ? first->start : 0,
-        .end_pc = last->how == CSP_RUN_EXCEPTION && !window->cut ? last->return_address : 0,
-        .context = last->context_id,
-        .first_time = sample_time(stitcher, first->first_ts),
-        .last_time = sample_time(stitcher, last->last_ts),
-        .cut = window->cut,
-    };
-}
+/* Pauses that were stitched, or found to have nothing to be stitched to. */
+struct delivery {
+    struct csp_stitcher *stitcher;
+    const struct csp_pause_stream *stream;
+    size_t first, count; /* pauses of the stream */
+    const struct csp_stitch_pair *pairs;
+    const struct held_window *windows; /* by number of a pair's window */
+};
 
-/* Copies a window and what it refers to to the end of `to`. */
-static void append(struct csp_windows *to, const struct csp_windows *from,
-                   const struct csp_window *window)
+static struct csp_sample make_sample(const struct delivery *delivery, size_t number,
+                                     struct csp_stitched_maker *maker)
 {
-    struct csp_window copy = *window;
-    copy.run_first = (uint32_t)to->runs.len;
-    for (uint32_t r = 0; r < window->run_len; r++) {
-        struct csp_run run = from->runs.data[window->run_first + r];
-        const struct csp_branch *branches = from->branches.data + run.branch_first;
-        run.branch_first = (uint32_t)to->branches.len;
-        csp_vec_push(&to->runs, run);
-        csp_vec_reserve(&to->branches, run.branch_len);
-        for (uint32_t b = 0; b < run.branch_len; b++)
-            to->branches.data[to->branches.len++] = branches[b];
-    }
-    csp_vec_push(&to->windows, copy);
-}
-
-static void parse_ref(const struct csp_stitcher *stitcher, const struct csp_sample_ref *ref,
-                      struct csp_sample_record *sample)
-{
-    struct csp_record record = {.type = CSP_RECORD_SAMPLE,
-                                .body = ref->body,
-                                .body_size = ref->body_size,
-                                .attr = ref->attr};
-    const struct csp_attr *attr = csp_perfdata_attr(stitcher->options.reader, ref->attr);
-    csp_sample_parse(attr, &record, sample); /* it was well-formed when it was indexed */
-}
-
-static void take_chain(struct csp_stitcher *stitcher, const struct csp_sample_record *record)
-{
-    struct csp_user_frames user = csp_sample_user_frames(record);
-    stitcher->chain.len = 0;
-    csp_vec_reserve(&stitcher->chain, user.len);
-    for (uint64_t i = 0; i < user.len; i++)
-        stitcher->chain.data[stitcher->chain.len++] = csp_sample_frame(record, user.first + i);
-}
-
-static void repair_chain(struct csp_stitcher *stitcher, const struct csp_sample *sample)
-{
-    enum csp_leaf_state leaf = CSP_LEAF_UNKNOWN;
-    const struct csp_stitcher_options *options = &stitcher->options;
-    if (options->leaf && stitcher->chain.len)
-        leaf = options->leaf(options->user, sample->pid, sample->time, stitcher->chain.data[0]);
-    unsigned repair =
-        csp_callchain_repair(&stitcher->history, stitcher->chain.data,
-                             (uint32_t)stitcher->chain.len, sample->lr, leaf, &stitcher->frames);
-    stitcher->stats.repaired_by_history += (repair & CSP_REPAIR_HISTORY) != 0;
-    stitcher->stats.repaired_by_lr += (repair & CSP_REPAIR_LR) != 0;
-}
-
-static int deliver(struct csp_stitcher *stitcher, const struct csp_pause_stream *stream,
-                   size_t number, const struct csp_windows *windows,
-                   const struct csp_stitch_pair *pair)
-{
-    const struct csp_sample_ref *ref = &stream->refs.data[number];
-    struct csp_sample_record record;
-    parse_ref(stitcher, ref, &record);
-    stitcher->stats.pauses++;
-    stitcher->stats.verdicts[pair->verdict]++;
-    stitcher->stats.unstitched[pair->reason]++;
-    stitcher->stats.start_agrees += pair->start_agrees;
-    struct csp_sample sample = {
-        .time = record.time,
-        .pid = record.pid,
-        .tid = record.tid,
-        .cpu = record.cpu != CSP_NO_TID ? record.cpu : stream->cpu,
-        .event = ref->attr,
-        .count = 1,
-        .ip = record.ip,
-        .verdict = (enum csp_verdict)pair->verdict,
-        .unstitched = pair->reason,
-    };
-    const struct csp_attr *attr = csp_perfdata_attr(stitcher->options.reader, ref->attr);
-    sample.lr_valid = csp_sample_user_register(attr, &record, PERF_REG_ARM64_LR, &sample.lr);
-    sample.lr &= (UINT64_C(1) << ADDRESS_BITS) - 1;
-    stitcher->history.branches.len = 0;
+    const struct csp_stitch_pair *pair = &delivery->pairs[number];
+    const struct csp_windows *list = NULL;
+    const struct csp_window *window = NULL;
     if (pair->window != CSP_STITCH_NONE) {
-        csp_history_of_window(windows, &windows->windows.data[pair->window], 0, &stitcher->history);
-        sample.branches = stitcher->history.branches.data;
-        sample.branch_len = (uint32_t)stitcher->history.branches.len;
-        sample.start = stitcher->history.start;
-        sample.end = stitcher->history.end;
-        stitcher->stats.joined_runs += stitcher->history.runs - 1;
+        const struct held_window *held = &delivery->windows[pair->window];
+        list = &held->part->lists[held->list];
+        window = &list->windows.data[held->number];
     }
-    take_chain(stitcher, &record);
-    repair_chain(stitcher, &sample);
-    sample.callchain = stitcher->frames.data;
-    sample.callchain_len = (uint32_t)stitcher->frames.len;
-    return stitcher->options.sample(stitcher->options.user, &sample);
+    return csp_stitched_sample(maker, delivery->stream, delivery->first + number, pair, list,
+                               window);
 }
 
-static int deliver_range(struct csp_stitcher *stitcher, const struct pending *pending,
-                         size_t pause_count, const struct csp_stitch_pair *pairs)
+static size_t shard_end(const struct delivery *delivery, size_t shard)
 {
-    for (size_t j = 0; j < pause_count; j++) {
-        int error = deliver(stitcher, pending->stream, pending->next_pause + j, &pending->windows,
-                            &pairs[j]);
+    size_t end = (shard + 1) * SHARD_PAUSES;
+    return end < delivery->count ? end : delivery->count;
+}
+
+static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot)
+{
+    const struct delivery *delivery = user;
+    const struct csp_stitcher *stitcher = delivery->stitcher;
+    struct csp_buf *text = &stitcher->texts[slot];
+    text->len = 0;
+    for (size_t j = shard * SHARD_PAUSES; j < shard_end(delivery, shard); j++) {
+        struct csp_sample sample = make_sample(delivery, j, &stitcher->makers[worker]);
+        if (stitcher->options.print)
+            stitcher->options.print(stitcher->options.user, &sample, text);
+    }
+}
+
+static int take_shard(void *user, size_t shard, unsigned slot)
+{
+    const struct delivery *delivery = user;
+    const struct csp_stitcher_options *options = &delivery->stitcher->options;
+    (void)shard;
+    return options->print ? options->text(options->user, &delivery->stitcher->texts[slot]) : 0;
+}
+
+static int deliver_samples(const struct delivery *delivery)
+{
+    struct csp_stitcher *stitcher = delivery->stitcher;
+    for (size_t j = 0; j < delivery->count; j++) {
+        struct csp_sample sample = make_sample(delivery, j, &stitcher->makers[0]);
+        int error = stitcher->options.sample(stitcher->options.user, &sample);
         if (error < 0)
             return error;
     }
     return 0;
 }
+
+static int deliver(struct delivery delivery)
+{
+    struct csp_stitcher *stitcher = delivery.stitcher;
+    const struct csp_stitcher_options *options = &stitcher->options;
+    for (size_t j = 0; j < delivery.count; j++) {
+        stitcher->stats.verdicts[delivery.pairs[j].verdict]++;
+        stitcher->stats.unstitched[delivery.pairs[j].reason]++;
+        stitcher->stats.start_agrees += delivery.pairs[j].start_agrees;
+    }
+    stitcher->stats.pauses += delivery.count;
+    if (options->sample)
+        return deliver_samples(&delivery);
+    if (!options->print && !options->all_stats)
+        return 0;
+    struct csp_ordered job = {.count = (delivery.count + SHARD_PAUSES - 1) / SHARD_PAUSES,
+                              .threads = options->threads,
+                              .work = print_shard,
+                              .take = take_shard,
+                              .user = &delivery};
+    return csp_ordered_run(&job);
+}
+
+/* ---- stitching ---- */
 
 /* How many of the pauses from next_pause on can belong to the windows at hand. */
 static size_t count_pauses(const struct pending *pending, bool last)
@@ -177,14 +152,25 @@ static size_t count_pauses(const struct pending *pending, bool last)
     if (last)
         return left;
     const struct csp_stitch_pause *pauses = pending->stream->pauses.data + pending->next_pause;
+    uint64_t chunk_time = pending->chunk ? pending->chunk->time : 0;
     size_t most = pending->keys.len * PAUSES_PER_WINDOW;
     size_t count = 0;
-    while (count < left && count < most && pauses[count].time <= pending->chunk_time)
+    while (count < left && count < most && pauses[count].time <= chunk_time)
         count++;
     /* Without record times: a batch more than there are windows, and the alignment finds out. */
-    if (!pending->chunk_time)
+    if (!chunk_time)
         count = left < pending->keys.len * 2 ? left : pending->keys.len * 2;
     return count;
+}
+
+static uint64_t branches_of(const struct held_window *held)
+{
+    const struct csp_windows *list = &held->part->lists[held->list];
+    const struct csp_window *window = &list->windows.data[held->number];
+    uint64_t branches = 0;
+    for (uint32_t i = 0; i < window->run_len; i++)
+        branches += list->runs.data[window->run_first + i].branch_len;
+    return branches;
 }
 
 /* The first `count` windows are done with. */
@@ -193,25 +179,41 @@ static void drop_windows(struct csp_stitcher *stitcher, struct pending *pending,
 {
     stitcher->stats.windows += count;
     stitcher->stats.windows_alone += count - used;
-    struct csp_windows rest = {0};
-    for (size_t i = count; i < pending->windows.windows.len; i++)
-        append(&rest, &pending->windows, &pending->windows.windows.data[i]);
-    csp_windows_free(&pending->windows);
-    pending->windows = rest;
-    for (size_t i = count; i < pending->keys.len; i++)
+    for (size_t i = 0; i < count; i++) {
+        pending->branches -= branches_of(&pending->windows.data[i]);
+        csp_trace_part_release(pending->windows.data[i].part);
+    }
+    for (size_t i = count; i < pending->keys.len; i++) {
+        pending->windows.data[i - count] = pending->windows.data[i];
         pending->keys.data[i - count] = pending->keys.data[i];
+    }
+    pending->windows.len -= count;
     pending->keys.len -= count;
+}
+
+/* The first resume after the pauses that are done with. */
+static size_t find_resume(const struct pending *pending)
+{
+    const struct csp_pause_stream *stream = pending->stream;
+    if (!pending->next_pause)
+        return 0;
+    uint64_t time = stream->pauses.data[pending->next_pause - 1].time;
+    size_t low = 0, high = stream->resumes.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stream->resumes.data[middle].time <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
 {
     const struct csp_pause_stream *stream = pending->stream;
     size_t pauses = count_pauses(pending, last);
-    size_t first_resume = 0;
-    while (pending->next_pause && first_resume < stream->resumes.len &&
-           stream->resumes.data[first_resume].time <=
-               stream->pauses.data[pending->next_pause - 1].time)
-        first_resume++;
+    size_t first_resume = find_resume(pending);
     struct csp_stitch_stream batch = {
         .windows = pending->keys.data,
         .window_len = (uint32_t)pending->keys.len,
@@ -241,12 +243,19 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
         }
         used++;
     }
-    int error = deliver_range(stitcher, pending, done_pauses, pairs);
+    int error = deliver((struct delivery){.stitcher = stitcher,
+                                          .stream = stream,
+                                          .first = pending->next_pause,
+                                          .count = done_pauses,
+                                          .pairs = pairs,
+                                          .windows = pending->windows.data});
     free(pairs);
     pending->next_pause += done_pauses;
     drop_windows(stitcher, pending, done_windows, used);
     return error;
 }
+
+/* ---- collecting ---- */
 
 /* A CPU's pauses belong to one trace unit. */
 static const struct csp_pause_stream *claim_stream(struct csp_stitcher *stitcher, uint32_t cpu,
@@ -260,64 +269,103 @@ static const struct csp_pause_stream *claim_stream(struct csp_stitcher *stitcher
     return stream;
 }
 
-int csp_stitcher_windows(void *user, uint32_t source, const struct csp_chunk *chunk,
-                         const struct csp_windows *windows)
+static uint64_t sample_time(const struct csp_stitcher *stitcher, uint64_t timestamp)
 {
-    struct csp_stitcher *stitcher = user;
-    struct pending *pending = &stitcher->pending[source];
-    const struct csp_source *origin = &stitcher->options.input->sources.data[source];
+    if (!timestamp || !stitcher->options.to_sample_time)
+        return timestamp;
+    return stitcher->options.to_sample_time(stitcher->options.user, timestamp);
+}
+
+static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
+                                         const struct pending *pending,
+                                         const struct csp_windows_done *done,
+                                         const struct csp_windows *list,
+                                         const struct csp_window *window)
+{
+    const struct csp_run *first = &list->runs.data[window->run_first];
+    const struct csp_run *last = first + window->run_len - 1;
+    const struct csp_chunk *chunk = done->chunk;
+    bool is_last = done->ends && window == &list->windows.data[done->first + done->count - 1];
+    /* A record that cuts a window at its end is written before the window's pause. */
+    bool ends_later = window->cut && is_last;
+    /* What follows a hole may be read as any thread, and any time, which its record does not bound.
+     */
+    bool no_time = chunk->holes && ends_later;
+    return (struct csp_stitch_window){
+        .start_pc = window->enabled ? first->start : 0,
+        .end_pc = last->how == CSP_RUN_EXCEPTION && !window->cut ? last->return_address : 0,
+        .context = chunk->holes ? 0 : last->context_id,
+        .first_time = no_time ? 0 : sample_time(stitcher, first->first_ts),
+        .last_time = no_time ? 0 : sample_time(stitcher, last->last_ts),
+        .cut = window->cut,
+        .record_time = ends_later ? 0 : chunk->time,
+        /* A window that began in an earlier chunk may have ended there, too. */
+        .not_before = pending->before[window->carried],
+        .drained = done->whole && done->count == 1 && !chunk->continues && !window->carried,
+    };
+}
+
+static void enter_chunk(struct pending *pending, const struct csp_chunk *chunk)
+{
+    if (pending->chunk == chunk)
+        return;
+    pending->before[1] = pending->before[0];
+    pending->before[0] = pending->chunk ? pending->chunk->time : 0;
+    pending->chunk = chunk;
+}
+
+static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *part,
+                       const struct csp_windows_done *done)
+{
+    struct pending *pending = &stitcher->pending[done->source];
+    const struct csp_source *origin = &stitcher->options.input->sources.data[done->source];
+    const struct csp_windows *list = &part->lists[done->list];
     if (!pending->stream)
-        pending->stream = claim_stream(stitcher, origin->cpu, chunk->tid);
+        pending->stream = claim_stream(stitcher, origin->cpu, done->chunk->tid);
     if (!pending->stream) {
-        stitcher->stats.windows += windows->windows.len;
-        stitcher->stats.windows_alone += windows->windows.len;
-        stitcher->stats.no_stream += windows->windows.len;
+        stitcher->stats.windows += done->count;
+        stitcher->stats.windows_alone += done->count;
+        stitcher->stats.no_stream += done->count;
         return 0;
     }
-    size_t before = pending->keys.len;
-    for (size_t i = 0; i < windows->windows.len; i++) {
-        const struct csp_window *window = &windows->windows.data[i];
+    for (uint32_t i = done->first; i < done->first + done->count; i++) {
+        const struct csp_window *window = &list->windows.data[i];
         if (!window->run_len) {
             stitcher->stats.windows++;
             stitcher->stats.windows_alone++;
             continue;
         }
-        struct csp_stitch_window key = make_key(stitcher, windows, window);
-        /* A record that cuts a window at its end is written before the window's pause. */
-        bool ends_later = window->cut && i + 1 == windows->windows.len;
-        key.record_time = ends_later ? 0 : chunk->time;
-        if (chunk->holes) /* what follows a hole may be read as any thread */
-            key.context = 0;
-        if (chunk->holes && ends_later) /* … and any time, which its record does not bound */
-            key.first_time = key.last_time = 0;
-        /* A window that began in an earlier chunk may have ended there, too. */
-        key.not_before = window->carried ? pending->chunk_before : pending->chunk_time;
-        key.drained = windows->windows.len == 1 && !chunk->continues && !window->carried;
-        csp_vec_push(&pending->keys, key);
-        append(&pending->windows, windows, window);
+        enter_chunk(pending, done->chunk);
+        struct held_window held = {part, done->list, i};
+        csp_vec_push(&pending->keys, make_key(stitcher, pending, done, list, window));
+        csp_vec_push(&pending->windows, held);
+        pending->branches += branches_of(&held);
+        csp_trace_part_keep(part);
     }
-    size_t added = pending->keys.len - before;
-    if (added) {
-        pending->chunk_before = pending->chunk_time;
-        pending->chunk_time = chunk->time;
-    }
-    if (pending->keys.len < BATCH_WINDOWS && pending->windows.branches.len < BATCH_BRANCHES)
+    if (pending->keys.len < BATCH_WINDOWS && pending->branches < BATCH_BRANCHES)
         return 0;
     return stitch_batch(stitcher, pending, false);
+}
+
+int csp_stitcher_part(struct csp_stitcher *stitcher, struct csp_trace_part *part)
+{
+    int error = 0;
+    for (size_t i = 0; i < part->done.len && error >= 0; i++)
+        error = add_windows(stitcher, part, &part->done.data[i]);
+    return error;
 }
 
 /* Pauses of a stream of which no trace was found at all. */
 static int deliver_untraced(struct csp_stitcher *stitcher, const struct csp_pause_stream *stream)
 {
-    static const struct csp_windows nothing;
-    static const struct csp_stitch_pair none = {.window = CSP_STITCH_NONE,
-                                                .reason = CSP_UNSTITCHED_NO_WINDOW};
-    for (size_t j = 0; j < stream->refs.len; j++) {
-        int error = deliver(stitcher, stream, j, &nothing, &none);
-        if (error < 0)
-            return error;
-    }
-    return 0;
+    struct csp_stitch_pair *pairs = csp_calloc(stream->refs.len, sizeof *pairs);
+    for (size_t j = 0; j < stream->refs.len; j++)
+        pairs[j] =
+            (struct csp_stitch_pair){.window = CSP_STITCH_NONE, .reason = CSP_UNSTITCHED_NO_WINDOW};
+    int error = deliver((struct delivery){
+        .stitcher = stitcher, .stream = stream, .count = stream->refs.len, .pairs = pairs});
+    free(pairs);
+    return error;
 }
 
 int csp_stitcher_finish(struct csp_stitcher *stitcher)
@@ -338,9 +386,16 @@ int csp_stitcher_finish(struct csp_stitcher *stitcher)
     return 0;
 }
 
-const struct csp_stitch_stats *csp_stitcher_stats(const struct csp_stitcher *stitcher)
+struct csp_stitch_stats csp_stitcher_stats(const struct csp_stitcher *stitcher)
 {
-    return &stitcher->stats;
+    struct csp_stitch_stats stats = stitcher->stats;
+    for (unsigned i = 0; i < stitcher->options.threads; i++) {
+        const struct csp_stitched_stats *made = &stitcher->makers[i].stats;
+        stats.made.joined_runs += made->joined_runs;
+        stats.made.repaired_by_history += made->repaired_by_history;
+        stats.made.repaired_by_lr += made->repaired_by_lr;
+    }
+    return stats;
 }
 
 void csp_stitcher_destroy(struct csp_stitcher *stitcher)
@@ -348,13 +403,19 @@ void csp_stitcher_destroy(struct csp_stitcher *stitcher)
     if (!stitcher)
         return;
     for (size_t i = 0; i < stitcher->options.input->sources.len; i++) {
-        csp_windows_free(&stitcher->pending[i].windows);
-        csp_vec_free(&stitcher->pending[i].keys);
+        struct pending *pending = &stitcher->pending[i];
+        for (size_t w = 0; w < pending->windows.len; w++)
+            csp_trace_part_release(pending->windows.data[w].part);
+        csp_vec_free(&pending->windows);
+        csp_vec_free(&pending->keys);
     }
+    for (unsigned i = 0; i < stitcher->options.threads; i++)
+        csp_stitched_maker_free(&stitcher->makers[i]);
+    for (unsigned i = 0; i < csp_ordered_slots(stitcher->options.threads); i++)
+        csp_buf_free(&stitcher->texts[i]);
+    free(stitcher->makers);
+    free(stitcher->texts);
     free(stitcher->pending);
     free(stitcher->stream_used);
-    csp_history_free(&stitcher->history);
-    csp_vec_free(&stitcher->chain);
-    csp_vec_free(&stitcher->frames);
     free(stitcher);
 }

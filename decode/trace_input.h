@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "decode/trace/engine.h"
-#include "decode/window_builder.h"
 
 #define CSP_NOBODY UINT32_MAX /* a cpu or thread that is not known, or not a single one */
 
@@ -45,12 +44,12 @@ struct csp_stream {
     CSP_VEC(struct csp_chunk) chunks;
 };
 
-/* The code that a stream's trace runs through. Made for one stream at a time, and used by one
- * thread. */
+/* The code that a stream's trace runs through, as one thread asks for it. */
 struct csp_code_view {
     struct csp_code_memory memory;
-    /* Tells that what follows was traced in `chunk`; may be null. */
-    void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk);
+    /* Tells that what follows was traced in `chunk`, after the time `since`, that of the chunk before
+     * it in its stream (0: there is none; UINT64_MAX: not known). May be null. */
+    void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk, uint64_t since);
     void (*close)(struct csp_code_view *view);
 };
 
@@ -62,27 +61,7 @@ struct csp_trace_input {
     struct csp_arena arena; /* names and pieces */
 };
 
-/* Who wants the results of decoding a stream. Each may be null. A negative return stops. */
-struct csp_trace_consumer {
-    csp_element_fn *elements;
-    /* After each chunk: the windows of each source that has any, complete. They are gone when this
-     * returns. */
-    int (*windows)(void *user, uint32_t source, const struct csp_chunk *chunk,
-                   const struct csp_windows *windows);
-    void *user;
-};
-
-struct csp_trace_stats {
-    struct csp_window_stats windows;
-    struct csp_engine_stats engine;
-};
-
-/* Makes the engine for a stream; csp_engine_create_opencsd or csp_engine_create_native. `started`
- * (may be null) gets the engine before it is fed. Adds to `stats`. */
-int csp_trace_decode(const struct csp_trace_input *input, uint32_t stream,
-                     csp_engine_create_fn *create, const struct csp_trace_consumer *consumer,
-                     void (*started)(void *user, struct csp_engine *engine),
-                     struct csp_trace_stats *stats, struct csp_diag *diag);
+uint64_t csp_chunk_size(const struct csp_chunk *chunk);
 void csp_trace_input_free(struct csp_trace_input *input);
 
 #endif

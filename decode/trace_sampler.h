@@ -26,7 +26,7 @@ struct csp_trace_sampler_options {
 struct csp_trace_sampler;
 
 struct csp_trace_sampler *csp_trace_sampler_create(const struct csp_trace_sampler_options *options);
-/* The `windows` of a csp_trace_consumer whose user is the sampler. */
+/* Takes windows of one source, in trace order. */
 int csp_trace_sampler_windows(void *sampler, uint32_t source, const struct csp_chunk *chunk,
                               const struct csp_windows *windows);
 uint64_t csp_trace_sampler_count(const struct csp_trace_sampler *sampler);

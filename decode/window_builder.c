@@ -144,7 +144,7 @@ static void trace_on(struct csp_window_builder *builder, uint64_t offset)
 {
     end_run(builder, CSP_RUN_TRACE_OFF);
     if (builder->enabling)
-        begin_window(builder, true, offset);
+        begin_window(builder, true, offset + builder->offset_shift);
     builder->enabling = false;
     builder->stats.discontinuities++;
 }
@@ -216,35 +216,19 @@ void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end
     builder->unstamped = builder->out->runs.len;
 }
 
-struct csp_windows csp_window_builder_complete(const struct csp_window_builder *builder)
+size_t csp_window_builder_complete(struct csp_window_builder *builder)
 {
-    struct csp_windows complete = *builder->out;
+    struct csp_windows *out = builder->out;
     if (!builder->in_window)
-        return complete;
-    complete.windows.len--;
-    complete.runs.len = complete.windows.data[complete.windows.len].run_first;
-    if (complete.runs.len < builder->out->runs.len)
-        complete.branches.len = complete.runs.data[complete.runs.len].branch_first;
-    return complete;
+        return out->windows.len;
+    out->windows.data[out->windows.len - 1].carried = true;
+    return out->windows.len - 1;
 }
 
 void csp_window_builder_clear(struct csp_window_builder *builder)
 {
-    struct csp_windows *out = builder->out;
-    struct csp_windows gone = csp_window_builder_complete(builder);
-    out->windows.len -= gone.windows.len;
-    out->runs.len -= gone.runs.len;
-    out->branches.len -= gone.branches.len;
-    builder->unstamped = builder->in_window ? builder->unstamped - gone.runs.len : 0;
-    if (!out->windows.len)
-        return;
-    out->windows.data[0] = out->windows.data[gone.windows.len];
-    out->windows.data[0].run_first = 0;
-    out->windows.data[0].carried = true;
-    for (size_t i = 0; i < out->runs.len; i++) {
-        out->runs.data[i] = out->runs.data[gone.runs.len + i];
-        out->runs.data[i].branch_first -= (uint32_t)gone.branches.len;
-    }
-    for (size_t i = 0; i < out->branches.len; i++)
-        out->branches.data[i] = out->branches.data[gone.branches.len + i];
+    builder->out->windows.len = 0;
+    builder->out->runs.len = 0;
+    builder->out->branches.len = 0;
+    builder->unstamped = 0;
 }

@@ -22,6 +22,8 @@ struct csp_window_builder {
     enum csp_context_field context_field;
     uint64_t untraced_context; /* stands in for the context ID when none is traced */
 
+    uint64_t offset_shift; /* added to the offsets of TRACE_ON elements */
+
     struct csp_window_stats stats;
     uint64_t context_id;
     uint8_t el;
@@ -39,10 +41,10 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count);
 /* The stream ends here; nothing that follows belongs to the same window. */
 void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how);
-/* The windows that nothing can be added to any more: all after an end, else all but the last. They
- * refer to `out` until the next call of another function. */
-struct csp_windows csp_window_builder_complete(const struct csp_window_builder *builder);
-/* After those were taken away: `out` keeps the others, and building goes on. */
+/* How many windows nothing can be added to any more: all after an end, else all but the last, which
+ * is marked as carried over. */
+size_t csp_window_builder_complete(struct csp_window_builder *builder);
+/* After the windows were taken away: `out` is emptied, and building goes on. Only after an end. */
 void csp_window_builder_clear(struct csp_window_builder *builder);
 
 #endif

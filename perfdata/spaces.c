@@ -28,6 +28,7 @@ struct csp_spaces {
     struct csp_intern names;
     struct csp_map build_id_of_path; /* number in names -> number in build_ids + 1 */
     CSP_VEC(struct csp_build_id) build_ids;
+    CSP_VEC(uint64_t) changes; /* times of versions, each once */
     uint32_t versions;
     struct csp_spaces_stats stats;
 };
@@ -51,6 +52,7 @@ void csp_spaces_destroy(struct csp_spaces *spaces)
     csp_intern_free(&spaces->names);
     csp_map_free(&spaces->build_id_of_path);
     csp_vec_free(&spaces->build_ids);
+    csp_vec_free(&spaces->changes);
     free(spaces);
 }
 
@@ -86,6 +88,19 @@ static uint32_t newest_root(const struct process *process)
     return process->versions.len ? process->versions.data[process->versions.len - 1].root : 0;
 }
 
+static void add_change(struct csp_spaces *spaces, uint64_t time)
+{
+    size_t at = spaces->changes.len;
+    while (at && spaces->changes.data[at - 1] > time)
+        at--;
+    if (at && spaces->changes.data[at - 1] == time)
+        return;
+    csp_vec_push(&spaces->changes, time);
+    for (size_t i = spaces->changes.len - 1; i > at; i--)
+        spaces->changes.data[i] = spaces->changes.data[i - 1];
+    spaces->changes.data[at] = time;
+}
+
 /* Records come in time order; one that does not (a clock that went back) counts from the newest. */
 static void add_version(struct csp_spaces *spaces, struct process *process, uint64_t time,
                         uint32_t root)
@@ -99,6 +114,7 @@ static void add_version(struct csp_spaces *spaces, struct process *process, uint
         return;
     }
     csp_vec_push(&process->versions, (struct version){time, root, number});
+    add_change(spaces, time);
 }
 
 static const struct version *version_at(const struct csp_spaces *spaces, uint32_t pid,
@@ -293,6 +309,21 @@ uint32_t csp_spaces_version(const struct csp_spaces *spaces, uint32_t pid, uint6
 {
     const struct version *version = version_at(spaces, pid, time);
     return version ? version->number : 0;
+}
+
+void csp_spaces_unchanged(const struct csp_spaces *spaces, uint64_t time, uint64_t *from,
+                          uint64_t *to)
+{
+    size_t low = 0, high = spaces->changes.len; /* the first change after `time` */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spaces->changes.data[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *from = low ? spaces->changes.data[low - 1] : 0;
+    *to = low < spaces->changes.len ? spaces->changes.data[low] - 1 : UINT64_MAX;
 }
 
 size_t csp_spaces_binary_count(const struct csp_spaces *spaces)

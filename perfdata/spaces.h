@@ -55,6 +55,10 @@ void csp_spaces_each(const struct csp_spaces *spaces, uint32_t pid, uint64_t tim
  * pid. */
 uint32_t csp_spaces_version(const struct csp_spaces *spaces, uint32_t pid, uint64_t time);
 
+/* The time around `time` in which nothing changes in any address space, both ends included. */
+void csp_spaces_unchanged(const struct csp_spaces *spaces, uint64_t time, uint64_t *from,
+                          uint64_t *to);
+
 size_t csp_spaces_binary_count(const struct csp_spaces *spaces);
 const struct csp_binary *csp_spaces_binary(const struct csp_spaces *spaces, uint32_t number);
 /* The name of a process (its last COMM record), or null. */

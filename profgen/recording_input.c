@@ -200,9 +200,9 @@ static int note_recording(struct csp_profgen *gen, const char *path, struct csp_
 }
 
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, const struct csp_recording_watch *watch,
-                          struct csp_progress *progress, struct csp_recording_samples_stats *stats,
-                          struct csp_diag *diag)
+                          csp_engine_create_fn *engine, unsigned threads,
+                          const struct csp_recording_watch *watch, struct csp_progress *progress,
+                          struct csp_recording_samples_stats *stats, struct csp_diag *diag)
 {
     struct reader reader = {.gen = gen, .watch = watch, .spaces = csp_recording_spaces(recording)};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
@@ -212,6 +212,7 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
         error = note_recording(gen, name, diag);
     if (!error) {
         const struct csp_recording_samples_options options = {.create = engine,
+                                                              .threads = threads,
                                                               .sample = on_sample,
                                                               .user = &reader,
                                                               .tee = watch ? watch->trace : NULL,

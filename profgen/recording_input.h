@@ -24,8 +24,8 @@ struct csp_recording_watch {
  * csp_recording_samples; CSP_ERR_INPUT when the program is not in the recording, or with another
  * build-id. */
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, const struct csp_recording_watch *watch,
-                          struct csp_progress *progress, struct csp_recording_samples_stats *stats,
-                          struct csp_diag *diag);
+                          csp_engine_create_fn *engine, unsigned threads,
+                          const struct csp_recording_watch *watch, struct csp_progress *progress,
+                          struct csp_recording_samples_stats *stats, struct csp_diag *diag);
 
 #endif

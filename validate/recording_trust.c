@@ -95,22 +95,22 @@ static int on_unmapped_sample(void *user, const struct csp_sample *sample)
     return on_sample(user, sample, NULL);
 }
 
-static int on_windows(void *user, uint32_t source, const struct csp_chunk *chunk,
-                      const struct csp_windows *windows)
+static int on_part(void *user, struct csp_trace_part *part)
 {
     struct collector *collector = user;
     struct csp_recording_trust *trust = collector->trust;
-    (void)source;
-    (void)chunk;
-    for (size_t i = 0; i < windows->windows.len; i++) {
-        const struct csp_window *window = &windows->windows.data[i];
-        const struct csp_run *runs = windows->runs.data + window->run_first;
-        uint64_t instructions = 0;
-        for (uint32_t k = 0; k < window->run_len; k++)
-            instructions += runs[k].instructions;
-        trust->windows++;
-        trust->cut_windows += window->cut;
-        csp_vec_push(&trust->lengths, instructions);
+    for (size_t i = 0; i < part->done.len; i++) {
+        struct csp_windows windows = csp_trace_part_windows(part, &part->done.data[i]);
+        for (size_t w = 0; w < windows.windows.len; w++) {
+            const struct csp_window *window = &windows.windows.data[w];
+            const struct csp_run *runs = windows.runs.data + window->run_first;
+            uint64_t instructions = 0;
+            for (uint32_t k = 0; k < window->run_len; k++)
+                instructions += runs[k].instructions;
+            trust->windows++;
+            trust->cut_windows += window->cut;
+            csp_vec_push(&trust->lengths, instructions);
+        }
     }
     return 0;
 }
@@ -239,11 +239,12 @@ static int read_with_program(struct collector *collector,
 {
     struct csp_recording_trust *trust = collector->trust;
     struct csp_profgen *profgen = collector->profgen;
-    const struct csp_trace_consumer trace = {.windows = on_windows, .user = collector};
+    const struct csp_trace_consumer trace = {.part = on_part, .user = collector};
     const struct csp_recording_watch watch = {
         .sample = on_sample, .trace = &trace, .user = collector};
-    int error = csp_profgen_recording(profgen, collector->recording, options->engine, &watch,
-                                      options->progress, &trust->samples, diag);
+    int error =
+        csp_profgen_recording(profgen, collector->recording, options->engine, options->threads,
+                              &watch, options->progress, &trust->samples, diag);
     if (error)
         return error;
     struct csp_buf profile = {0};
@@ -262,8 +263,9 @@ static int read_without_program(struct collector *collector,
                                 const struct csp_recording_trust_options *options,
                                 struct csp_diag *diag)
 {
-    const struct csp_trace_consumer trace = {.windows = on_windows, .user = collector};
+    const struct csp_trace_consumer trace = {.part = on_part, .user = collector};
     const struct csp_recording_samples_options how = {.create = options->engine,
+                                                      .threads = options->threads,
                                                       .sample = on_unmapped_sample,
                                                       .user = collector,
                                                       .tee = &trace,

@@ -53,6 +53,7 @@ struct csp_recording_trust_options {
     const char *symfs;
     unsigned rules; /* 1 << csp_sample_rule: what counts as a contradiction */
     csp_engine_create_fn *engine;
+    unsigned threads;
     struct csp_progress *progress;
 };
 

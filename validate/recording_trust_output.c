@@ -55,7 +55,7 @@ static void text_evidence(const struct csp_recording_trust *trust, struct csp_bu
                        (long long)stitch->clock.lag_median, (long long)stitch->clock.lag_min,
                        (long long)stitch->clock.lag_max, (long long)stitch->clock.lag_limit);
     line("begin at the resume's PC", stitch->start_agrees, csp_trust_stitched(&trust->all), out);
-    line("call stacks repaired", stitch->repaired_by_history + stitch->repaired_by_lr,
+    line("call stacks repaired", stitch->made.repaired_by_history + stitch->made.repaired_by_lr,
          stitch->pauses, out);
 }
 
@@ -225,8 +225,8 @@ void csp_recording_trust_json(const struct csp_recording_trust *trust, struct cs
     csp_json_signed(json, "lag_ns", stitch->clock.lag_median);
     csp_json_signed(json, "lag_limit_ns", stitch->clock.lag_limit);
     csp_json_number(json, "begin_at_resume_pc", stitch->start_agrees);
-    csp_json_number(json, "repaired_by_history", stitch->repaired_by_history);
-    csp_json_number(json, "repaired_by_lr", stitch->repaired_by_lr);
+    csp_json_number(json, "repaired_by_history", stitch->made.repaired_by_history);
+    csp_json_number(json, "repaired_by_lr", stitch->made.repaired_by_lr);
     json_windows(trust, json);
     if (trust->binary)
         json_program(trust, json);

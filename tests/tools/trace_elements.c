@@ -1,24 +1,25 @@
 /* Prints every element of a CoreSight snapshot as one line: trace_elements native|opencsd FOLDER */
 #include "decode/snapshot.h"
+#include "decode/trace_decode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-static int print(void *user, const struct csp_element *elements, size_t count)
+static void print(void *user, struct csp_buf *text, const struct csp_element *elements,
+                  size_t count)
 {
     static const char *const names[] = {
         "RANGE",   "TRACE_ON",  "SYNC",    "EXCEPTION", "EXCEPTION_RETURN",
         "CONTEXT", "TIMESTAMP", "NO_CODE", "NO_PATH",   "OVERFLOW",
         "DISCARD", "BAD",       "OTHER"};
-    (void)user;
+    (void)user, (void)text;
     for (size_t i = 0; i < count; i++) {
         const struct csp_element *e = &elements[i];
         printf("%02x %s a=%" PRIx64 " b=%" PRIx64 " n=%u kind=%u taken=%u number=%u el=%u%s\n",
                e->source, names[e->type], e->a, e->b, e->instructions, e->kind, e->taken, e->number,
                e->el, e->secure ? " secure" : "");
     }
-    return 0;
 }
 
 static void complain(void *user, enum csp_severity severity, const char *message)
@@ -34,13 +35,12 @@ int main(int argc, char **argv)
     if (argc != 3 || csp_snapshot_open(&snapshot, argv[2], &diag))
         return 2;
     const struct csp_trace_input *input = csp_snapshot_trace(snapshot);
-    struct csp_trace_consumer consumer = {.elements = print};
+    struct csp_trace_consumer consumer = {.print = print};
     struct csp_trace_stats stats = {0};
-    csp_engine_create_fn *create =
-        strcmp(argv[1], "native") ? csp_engine_create_opencsd : csp_engine_create_native;
-    int error = 0;
-    for (uint32_t i = 0; i < input->streams.len && !error; i++)
-        error = csp_trace_decode(input, i, create, &consumer, NULL, &stats, &diag);
+    struct csp_trace_decode_options options = {
+        .create = strcmp(argv[1], "native") ? csp_engine_create_opencsd : csp_engine_create_native,
+        .consumer = &consumer};
+    int error = csp_trace_decode(input, &options, &stats, &diag);
     printf("bytes %" PRIu64 " bad %" PRIu64 " lost %" PRIu64 "\n", stats.engine.bytes,
            stats.engine.bad_packets, stats.engine.lost_bytes);
     csp_snapshot_close(snapshot);

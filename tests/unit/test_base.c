@@ -2,10 +2,12 @@
 #include "unit.h"
 
 #include "base/bytes.h"
+#include "base/distinct.h"
 #include "base/file.h"
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/ordered.h"
 #include "base/parse.h"
 
 #include <stdio.h>
@@ -171,9 +173,81 @@ static void a_missing_file_is_named(void **state)
     assert_int_equal(csp_file_map(&file, "/tmp", &diag), -CSP_ERR_INPUT);
 }
 
+struct squares {
+    uint64_t results[64]; /* by slot */
+    uint64_t taken[100];
+    size_t count, stop_at;
+};
+
+static void square(void *user, size_t item, unsigned worker, unsigned slot)
+{
+    struct squares *squares = user;
+    assert_true(worker < 7);
+    squares->results[slot] = item * item;
+}
+
+static int take_square(void *user, size_t item, unsigned slot)
+{
+    struct squares *squares = user;
+    if (item == squares->stop_at)
+        return -CSP_ERR_IO;
+    squares->taken[squares->count++] = squares->results[slot];
+    return 0;
+}
+
+static void results_are_taken_in_order_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 7; threads++) {
+        struct squares squares = {.stop_at = SIZE_MAX};
+        struct csp_ordered job = {.count = 100,
+                                  .threads = threads,
+                                  .work = square,
+                                  .take = take_square,
+                                  .user = &squares};
+        assert_int_equal(csp_ordered_run(&job), 0);
+        assert_int_equal(squares.count, 100);
+        for (size_t i = 0; i < 100; i++)
+            assert_int_equal(squares.taken[i], i * i);
+        squares = (struct squares){.stop_at = 40};
+        assert_int_equal(csp_ordered_run(&job), -CSP_ERR_IO);
+        assert_int_equal(squares.count, 40);
+    }
+}
+
+static uint64_t mix(uint64_t value) /* Steele and others' splitmix64 */
+{
+    value += UINT64_C(0x9e3779b97f4a7c15);
+    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+    return value ^ value >> 31;
+}
+
+static void distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond(void **state)
+{
+    (void)state;
+    struct csp_distinct few = {0}, many = {0}, backwards = {0};
+    for (uint64_t i = 0; i < 3000; i++)
+        csp_distinct_add(&few, mix(i % 1000));
+    assert_int_equal(csp_distinct_count(&few), 1000);
+    const uint64_t count = 3 * (uint64_t)CSP_DISTINCT_MAX;
+    for (uint64_t i = 0; i < count; i++) {
+        csp_distinct_add(&many, mix(i));
+        csp_distinct_add(&backwards, mix(count - 1 - i));
+    }
+    assert_int_equal(csp_distinct_count(&many), csp_distinct_count(&backwards));
+    assert_in_range(csp_distinct_count(&many), count - count / 100, count + count / 100);
+    assert_true(many.kept.len <= CSP_DISTINCT_MAX);
+    csp_distinct_free(&few);
+    csp_distinct_free(&many);
+    csp_distinct_free(&backwards);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
+        cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
         cmocka_unit_test(counts_take_si_and_iec_suffixes),
         cmocka_unit_test(leb128_reads_the_dwarf_examples),
         cmocka_unit_test(a_leb128_without_end_is_an_overrun),

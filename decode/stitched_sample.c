@@ -1,0 +1,86 @@
+#include "decode/stitched_sample.h"
+
+enum {
+    /* Pointer authentication puts its code above the 48 address bits that user space has. */
+    ADDRESS_BITS = 48,
+    PERF_REG_ARM64_LR = 30,
+};
+
+static void parse(const struct csp_stitched_maker *maker, const struct csp_sample_ref *ref,
+                  struct csp_sample_record *sample)
+{
+    struct csp_record record = {.type = CSP_RECORD_SAMPLE,
+                                .body = ref->body,
+                                .body_size = ref->body_size,
+                                .attr = ref->attr};
+    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, ref->attr);
+    csp_sample_parse(attr, &record, sample); /* it was well-formed when it was indexed */
+}
+
+static void take_chain(struct csp_stitched_maker *maker, const struct csp_sample_record *record)
+{
+    struct csp_user_frames user = csp_sample_user_frames(record);
+    maker->chain.len = 0;
+    csp_vec_reserve(&maker->chain, user.len);
+    for (uint64_t i = 0; i < user.len; i++)
+        maker->chain.data[maker->chain.len++] = csp_sample_frame(record, user.first + i);
+}
+
+static void repair_chain(struct csp_stitched_maker *maker, const struct csp_sample *sample)
+{
+    enum csp_leaf_state leaf = CSP_LEAF_UNKNOWN;
+    if (maker->leaf && maker->chain.len)
+        leaf = maker->leaf(maker->user, maker->worker, sample->pid, sample->time,
+                           maker->chain.data[0]);
+    unsigned repair =
+        csp_callchain_repair(&maker->history, maker->chain.data, (uint32_t)maker->chain.len,
+                             sample->lr, leaf, &maker->frames);
+    maker->stats.repaired_by_history += (repair & CSP_REPAIR_HISTORY) != 0;
+    maker->stats.repaired_by_lr += (repair & CSP_REPAIR_LR) != 0;
+}
+
+struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
+                                      const struct csp_pause_stream *stream, size_t number,
+                                      const struct csp_stitch_pair *pair,
+                                      const struct csp_windows *windows,
+                                      const struct csp_window *window)
+{
+    const struct csp_sample_ref *ref = &stream->refs.data[number];
+    struct csp_sample_record record;
+    parse(maker, ref, &record);
+    struct csp_sample sample = {
+        .time = record.time,
+        .pid = record.pid,
+        .tid = record.tid,
+        .cpu = record.cpu != CSP_NO_TID ? record.cpu : stream->cpu,
+        .event = ref->attr,
+        .count = 1,
+        .ip = record.ip,
+        .verdict = (enum csp_verdict)pair->verdict,
+        .unstitched = pair->reason,
+    };
+    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, ref->attr);
+    sample.lr_valid = csp_sample_user_register(attr, &record, PERF_REG_ARM64_LR, &sample.lr);
+    sample.lr &= (UINT64_C(1) << ADDRESS_BITS) - 1;
+    maker->history.branches.len = 0;
+    if (window) {
+        csp_history_of_window(windows, window, 0, &maker->history);
+        sample.branches = maker->history.branches.data;
+        sample.branch_len = (uint32_t)maker->history.branches.len;
+        sample.start = maker->history.start;
+        sample.end = maker->history.end;
+        maker->stats.joined_runs += maker->history.runs - 1;
+    }
+    take_chain(maker, &record);
+    repair_chain(maker, &sample);
+    sample.callchain = maker->frames.data;
+    sample.callchain_len = (uint32_t)maker->frames.len;
+    return sample;
+}
+
+void csp_stitched_maker_free(struct csp_stitched_maker *maker)
+{
+    csp_history_free(&maker->history);
+    csp_vec_free(&maker->chain);
+    csp_vec_free(&maker->frames);
+}

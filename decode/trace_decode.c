@@ -1,0 +1,444 @@
+#include "decode/trace_decode.h"
+
+#include "base/ordered.h"
+#include "decode/trace_units.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+
+enum { TRACE_IDS = 128 };
+
+/* ---- parts ---- */
+
+struct part {
+    struct csp_trace_part base;
+    struct pool *pool;
+    struct part *next; /* in the pool */
+    size_t list_count;
+    unsigned holders; /* atomic */
+    struct csp_trace_stats stats;
+    bool last_of_stream;
+    uint32_t stream;
+    int error;
+};
+
+/* Parts that nobody has any more: their memory is there, and is used again. Lives as long as any of
+ * its parts is held. */
+struct pool {
+    pthread_mutex_t lock; /* of what follows */
+    struct part *free;
+    size_t holders;
+};
+
+static void free_part(struct part *part)
+{
+    for (size_t i = 0; i < part->list_count; i++)
+        csp_windows_free(&part->base.lists[i]);
+    free(part->base.lists);
+    csp_vec_free(&part->base.done);
+    csp_buf_free(&part->base.text);
+    free(part);
+}
+
+/* Gives up one hold on the pool, and on `part` where there is one. */
+static void leave_pool(struct pool *pool, struct part *part)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (part) {
+        part->next = pool->free;
+        pool->free = part;
+    }
+    bool last = !--pool->holders;
+    pthread_mutex_unlock(&pool->lock);
+    if (!last)
+        return;
+    while ((part = pool->free)) {
+        pool->free = part->next;
+        free_part(part);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+static struct pool *make_pool(void)
+{
+    struct pool *pool = csp_calloc(1, sizeof *pool);
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->holders = 1;
+    return pool;
+}
+
+/* An empty part with at least so many lists. */
+static struct part *get_part(struct pool *pool, size_t list_count)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct part *part = pool->free;
+    if (part)
+        pool->free = part->next;
+    pool->holders++;
+    pthread_mutex_unlock(&pool->lock);
+    if (part && part->list_count < list_count) {
+        free_part(part);
+        part = NULL;
+    }
+    if (!part) {
+        part = csp_calloc(1, sizeof *part);
+        part->pool = pool;
+        part->list_count = list_count;
+        part->base.lists = csp_calloc(list_count, sizeof *part->base.lists);
+    }
+    part->holders = 1;
+    for (size_t i = 0; i < part->list_count; i++) {
+        struct csp_windows *list = &part->base.lists[i];
+        list->windows.len = list->runs.len = list->branches.len = 0;
+    }
+    part->base.done.len = 0;
+    part->base.text.len = 0;
+    part->stats = (struct csp_trace_stats){0};
+    part->error = 0;
+    return part;
+}
+
+void csp_trace_part_keep(struct csp_trace_part *part)
+{
+    __atomic_fetch_add(&((struct part *)part)->holders, 1, __ATOMIC_RELAXED);
+}
+
+void csp_trace_part_release(struct csp_trace_part *base)
+{
+    struct part *part = (struct part *)base;
+    if (!__atomic_sub_fetch(&part->holders, 1, __ATOMIC_ACQ_REL))
+        leave_pool(part->pool, part);
+}
+
+struct csp_windows csp_trace_part_windows(const struct csp_trace_part *part,
+                                          const struct csp_windows_done *done)
+{
+    struct csp_windows windows = part->lists[done->list];
+    windows.windows.data += done->first;
+    windows.windows.len = done->count;
+    return windows;
+}
+
+/* ---- one thread's decoder ---- */
+
+/* Of the stream that it decoded last. */
+struct worker {
+    const struct csp_trace_decode_options *options;
+    const struct csp_stream *stream; /* null: none yet */
+    struct csp_engine *engine;
+    struct csp_code_view *code;
+    struct csp_window_builder *builders; /* one per source */
+    uint32_t *handed_over;               /* windows, likewise */
+    struct csp_window_builder *by_id[TRACE_IDS];
+    struct csp_buf *text; /* of the part being made */
+};
+
+/* Takes the elements of a stream apart by source. */
+static int split(void *user, const struct csp_element *elements, size_t count)
+{
+    struct worker *worker = user;
+    for (size_t i = 0; i < count;) {
+        size_t first = i;
+        while (i < count && elements[i].source == elements[first].source)
+            i++;
+        struct csp_window_builder *builder = worker->by_id[elements[first].source % TRACE_IDS];
+        if (builder)
+            csp_window_builder_add(builder, elements + first, i - first);
+    }
+    const struct csp_trace_consumer *consumer = worker->options->consumer;
+    if (consumer->print)
+        consumer->print(consumer->user, worker->text, elements, count);
+    return 0;
+}
+
+static void close_stream(struct worker *worker)
+{
+    csp_engine_destroy(worker->engine);
+    if (worker->code)
+        worker->code->close(worker->code);
+    free(worker->builders);
+    free(worker->handed_over);
+    *worker = (struct worker){.options = worker->options};
+}
+
+static int open_stream(struct worker *worker, const struct csp_trace_input *input, uint32_t number,
+                       struct csp_diag *diag)
+{
+    const struct csp_stream *stream = &input->streams.data[number];
+    const struct csp_trace_decode_options *options = worker->options;
+    CSP_VEC(struct csp_trace_config) configs = {0};
+    close_stream(worker);
+    worker->stream = stream;
+    worker->code = input->open_code(input->owner, number);
+    worker->builders = csp_calloc(stream->source_count, sizeof *worker->builders);
+    worker->handed_over = csp_calloc(stream->source_count, sizeof *worker->handed_over);
+    for (uint32_t i = 0; i < stream->source_count; i++) {
+        const struct csp_source *source = &input->sources.data[stream->source_first + i];
+        uint8_t id = stream->formatted ? source->config.trace_id : 0;
+        worker->by_id[id % TRACE_IDS] = &worker->builders[i];
+        csp_vec_push(&configs, source->config);
+    }
+    int error = options->create(&worker->engine, configs.data, configs.len, stream->formatted,
+                                &worker->code->memory, split, worker, diag);
+    csp_vec_free(&configs);
+    if (!error && options->started)
+        options->started(options->consumer->user, worker->engine);
+    return error;
+}
+
+static void start_builders(struct worker *worker, const struct csp_trace_input *input,
+                           struct part *part, uint64_t offset_shift)
+{
+    for (uint32_t i = 0; i < worker->stream->source_count; i++) {
+        uint32_t number = worker->stream->source_first + i;
+        worker->handed_over[i] = 0;
+        worker->builders[i] = (struct csp_window_builder){
+            .out = &part->base.lists[i],
+            .source = number,
+            .context_field = csp_trace_config_context_field(&input->sources.data[number].config),
+            .offset_shift = offset_shift,
+        };
+    }
+}
+
+/* Without context in the trace, all of a chunk belongs to the thread it was recorded for. */
+static void enter_chunk(struct worker *worker, const struct csp_chunk *chunk, bool continues)
+{
+    for (uint32_t i = 0; i < worker->stream->source_count; i++) {
+        struct csp_window_builder *builder = &worker->builders[i];
+        builder->untraced_context = chunk->tid == CSP_NOBODY ? 0 : chunk->tid;
+        if (!continues || builder->context_field == CSP_CONTEXT_NONE)
+            builder->context_id = builder->untraced_context;
+    }
+    if (!worker->code->enter)
+        return;
+    uint64_t since = 0;
+    if (chunk > worker->stream->chunks.data)
+        since = chunk[-1].time ? chunk[-1].time : UINT64_MAX;
+    worker->code->enter(worker->code, chunk, since);
+}
+
+/* What part of a chunk a unit has. */
+struct slice {
+    uint64_t begin, end; /* bytes of the chunk */
+    bool continues;      /* from the unit's chunk before */
+    bool goes_on;        /* in the unit's next chunk */
+    bool at_end;         /* the chunk ends with it */
+    bool whole;
+};
+
+static void hand_over(struct worker *worker, const struct csp_chunk *chunk,
+                      const struct slice *slice, struct part *part)
+{
+    for (uint32_t i = 0; i < worker->stream->source_count; i++) {
+        struct csp_window_builder *builder = &worker->builders[i];
+        struct csp_windows *list = builder->out;
+        if (!slice->goes_on)
+            csp_window_builder_end(builder, slice->at_end && chunk->lost ? CSP_RUN_TRUNCATED
+                                                                         : CSP_RUN_TRACE_OFF);
+        uint32_t first = worker->handed_over[i];
+        uint32_t end = (uint32_t)csp_window_builder_complete(builder);
+        worker->handed_over[i] = end;
+        for (uint32_t w = first; w < end && chunk->holes; w++)
+            list->windows.data[w].cut = true;
+        if (end > first)
+            csp_vec_push(&part->base.done, (struct csp_windows_done){.chunk = chunk,
+                                                                     .source = builder->source,
+                                                                     .list = i,
+                                                                     .first = first,
+                                                                     .count = end - first,
+                                                                     .ends = slice->at_end,
+                                                                     .whole = slice->whole});
+    }
+}
+
+static int feed(struct worker *worker, const struct csp_chunk *chunk, const struct slice *slice)
+{
+    uint64_t offset = 0;
+    int error = 0;
+    for (size_t i = 0; i < chunk->piece_count && offset < slice->end && error >= 0; i++) {
+        const struct csp_piece *piece = &chunk->pieces[i];
+        uint64_t from = slice->begin > offset ? slice->begin - offset : 0;
+        uint64_t to = slice->end - offset < piece->size ? slice->end - offset : piece->size;
+        if (from < to)
+            error = csp_engine_feed(worker->engine, piece->data + from, to - from);
+        offset += piece->size;
+    }
+    if (error >= 0 && !slice->goes_on)
+        error = csp_engine_flush(worker->engine);
+    return error;
+}
+
+static int decode_chunks(struct worker *worker, const struct csp_trace_unit *unit, uint64_t begin,
+                         uint64_t end, struct part *part)
+{
+    uint64_t offset = 0;
+    int error = 0;
+    for (uint32_t i = unit->chunk_first; i < unit->chunk_last && offset < end && error >= 0; i++) {
+        const struct csp_chunk *chunk = &worker->stream->chunks.data[i];
+        uint64_t size = csp_chunk_size(chunk), next = offset + size;
+        struct slice slice = {
+            .begin = begin > offset ? begin - offset : 0,
+            .end = end < next ? end - offset : size,
+            .continues =
+                chunk->continues && begin<offset, .goes_on = end> next && chunk[1].continues,
+            .at_end = end >= next,
+            .whole = begin <= offset && end >= next,
+        };
+        offset = next;
+        if (slice.begin >= size && size)
+            continue;
+        enter_chunk(worker, chunk, slice.continues);
+        error = feed(worker, chunk, &slice);
+        hand_over(worker, chunk, &slice, part);
+    }
+    return error;
+}
+
+static void add_engine_stats(struct csp_engine_stats *sum, const struct csp_engine_stats *after,
+                             const struct csp_engine_stats *before)
+{
+    sum->bytes += after->bytes - before->bytes;
+    sum->bad_packets += after->bad_packets - before->bad_packets;
+    sum->lost_bytes += after->lost_bytes - before->lost_bytes;
+    sum->unsupported += after->unsupported - before->unsupported;
+}
+
+static void add_window_stats(struct csp_window_stats *sum, const struct csp_window_stats *one)
+{
+    sum->ranges += one->ranges;
+    sum->instructions += one->instructions;
+    sum->branches += one->branches;
+    sum->unmapped_ranges += one->unmapped_ranges;
+    sum->unknown_paths += one->unknown_paths;
+    sum->discontinuities += one->discontinuities;
+    sum->exceptions += one->exceptions;
+    sum->overflows += one->overflows;
+    sum->windows += one->windows;
+    sum->runs += one->runs;
+}
+
+/* ---- all together ---- */
+
+struct decoding {
+    const struct csp_trace_input *input;
+    const struct csp_trace_decode_options *options;
+    csp_trace_units units;
+    unsigned threads;
+    struct worker *workers;
+    struct pool *pool;
+    struct part **parts; /* by slot */
+    struct csp_trace_stats *stats;
+    uint64_t unsupported; /* in the stream being taken */
+    struct csp_diag *diag;
+};
+
+static void decode_unit(void *user, size_t number, unsigned worker_number, unsigned slot)
+{
+    struct decoding *decoding = user;
+    struct worker *worker = &decoding->workers[worker_number];
+    const struct csp_trace_unit *unit = &decoding->units.data[number];
+    const struct csp_stream *stream = &decoding->input->streams.data[unit->stream];
+    struct part *part = get_part(decoding->pool, stream->source_count);
+    decoding->parts[slot] = part;
+    part->stream = unit->stream;
+    part->last_of_stream = number + 1 == decoding->units.len || unit[1].stream != unit->stream;
+    if (worker->stream != stream)
+        part->error = open_stream(worker, decoding->input, unit->stream,
+                                  decoding->threads > 1 ? NULL : decoding->diag);
+    if (part->error < 0)
+        return;
+    uint64_t begin, end;
+    csp_trace_unit_bounds(decoding->input, unit, &begin, &end);
+    struct csp_engine_stats before = csp_engine_stats(worker->engine);
+    worker->text = &part->base.text;
+    start_builders(worker, decoding->input, part, unit->offset + begin - before.bytes);
+    part->error = decode_chunks(worker, unit, begin, end, part);
+    struct csp_engine_stats after = csp_engine_stats(worker->engine);
+    add_engine_stats(&part->stats.engine, &after, &before);
+    for (uint32_t i = 0; i < stream->source_count; i++)
+        add_window_stats(&part->stats.windows, &worker->builders[i].stats);
+}
+
+/* Says why an engine could not be made: not before the parts in front of it were taken. */
+static int tell_failure(struct decoding *decoding, uint32_t stream, int error)
+{
+    struct worker worker = {.options = decoding->options};
+    if (decoding->threads == 1)
+        return error; /* told already */
+    int again = open_stream(&worker, decoding->input, stream, decoding->diag);
+    close_stream(&worker);
+    return again < 0 ? again : error;
+}
+
+static void end_stream(struct decoding *decoding, const struct csp_stream *stream)
+{
+    if (decoding->unsupported)
+        csp_warn(decoding->diag,
+                 "%s: execution went %" PRIu64
+                 " times into 32-bit Arm code, which is not followed: "
+                 "its ranges are missing (decode --engine opencsd follows it)",
+                 stream->name, decoding->unsupported);
+    decoding->unsupported = 0;
+}
+
+static int use_part(struct decoding *decoding, struct part *part)
+{
+    const struct csp_trace_consumer *consumer = decoding->options->consumer;
+    if (part->error < 0)
+        return tell_failure(decoding, part->stream, part->error);
+    static const struct csp_engine_stats none;
+    add_engine_stats(&decoding->stats->engine, &part->stats.engine, &none);
+    add_window_stats(&decoding->stats->windows, &part->stats.windows);
+    decoding->unsupported += part->stats.engine.unsupported;
+    int error = consumer->part ? consumer->part(consumer->user, &part->base) : 0;
+    if (decoding->options->progress)
+        csp_progress_at(decoding->options->progress, decoding->stats->engine.bytes);
+    if (part->last_of_stream)
+        end_stream(decoding, &decoding->input->streams.data[part->stream]);
+    return error;
+}
+
+static int take_part(void *user, size_t number, unsigned slot)
+{
+    struct decoding *decoding = user;
+    (void)number;
+    int error = use_part(decoding, decoding->parts[slot]);
+    csp_trace_part_release(&decoding->parts[slot]->base);
+    decoding->parts[slot] = NULL;
+    return error;
+}
+
+int csp_trace_decode(const struct csp_trace_input *input,
+                     const struct csp_trace_decode_options *options, struct csp_trace_stats *stats,
+                     struct csp_diag *diag)
+{
+    bool native = options->create == csp_engine_create_native;
+    unsigned threads = native && !options->started && options->threads ? options->threads : 1;
+    unsigned slots = csp_ordered_slots(threads);
+    struct decoding decoding = {
+        .input = input, .options = options, .threads = threads, .stats = stats, .diag = diag};
+    csp_trace_units_make(input, options->started != NULL, &decoding.units);
+    decoding.pool = make_pool();
+    decoding.workers = csp_calloc(threads, sizeof *decoding.workers);
+    for (unsigned i = 0; i < threads; i++)
+        decoding.workers[i].options = options;
+    decoding.parts = csp_calloc(slots, sizeof(struct part *));
+    struct csp_ordered job = {.count = decoding.units.len,
+                              .threads = threads,
+                              .work = decode_unit,
+                              .take = take_part,
+                              .user = &decoding};
+    int error = csp_ordered_run(&job);
+    for (unsigned i = 0; i < threads; i++)
+        close_stream(&decoding.workers[i]);
+    for (unsigned i = 0; i < slots; i++) /* those that were not taken any more */
+        if (decoding.parts[i])
+            csp_trace_part_release(&decoding.parts[i]->base);
+    leave_pool(decoding.pool, NULL);
+    free(decoding.parts);
+    free(decoding.workers);
+    csp_vec_free(&decoding.units);
+    return error;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Whatever the number of threads, `csprof decode` writes the same bytes: every format, of several
+# sources, of one that is cut where windows begin, and of trace without any place to cut.
+set -uo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+same() { # NAME ARGUMENT...: all formats by 1, 2 and 7 threads
+    local name=$1 format threads
+    shift
+    for format in script samples preagg ranges none; do
+        for threads in 1 2 7; do
+            "$CSPROF" decode -q "$@" --threads $threads --format $format -o "$work/$threads" --json \
+                >"$work/$threads.json" 2>"$work/$threads.messages" ||
+                { echo "FAILED: $name, $format, $threads threads: exit $?"; cat "$work/$threads.messages"; failed=1; return; }
+            sed -i /seconds/d "$work/$threads.json"
+        done
+        for threads in 2 7; do
+            for what in '' .json .messages; do
+                cmp "$work/1$what" "$work/$threads$what" ||
+                    { echo "FAILED: $name, $format, $threads threads: not what one thread writes$what"; failed=1; }
+            done
+        done
+        [ $format = none ] || [ "$1 $format" = "--snapshot samples" ] || [ -s "$work/1" ] || { echo "FAILED: $name, $format: nothing was written"; failed=1; }
+    done
+}
+
+at_least() { # KEY COUNT: in the last statistics, so that there is something to share out
+    local count
+    count=$(sed -n "s/^ *\"$1\": \([0-9]*\).*/\1/p" "$work/1.json")
+    [ "${count:-0}" -ge "$2" ] || { echo "FAILED: only ${count:-no} $1"; failed=1; }
+}
+
+if [ -d "${CSPROF_CORPUS:-}" ]; then
+    recording=$CSPROF_CORPUS/arm-perf-e2e/sort_single_thread
+    same "one AUX record" -i "$recording/perf.data" --symfs "$recording"
+    same "six sources in frames" --snapshot "$CSPROF_CORPUS/opencsd/juno_r1_1"
+    same "raw trace" --snapshot "$CSPROF_CORPUS/opencsd/001-ack_test"
+else
+    echo "skipped in part: no corpus at CSPROF_CORPUS=${CSPROF_CORPUS:-}"
+fi
+
+skip() {
+    echo "skipped in part: $1"
+    exit $((failed ? 1 : 77))
+}
+command -v qemu-aarch64 >/dev/null || skip "no qemu-aarch64"
+[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || skip "no emulator in this build"
+"$CSPROF_SOURCE/tests/programs/build.sh" "$work" threads deep_recursion || skip "no AArch64 programs"
+record() { # NAME PROGRAM OPTION...
+    local name=$1 program=$2
+    shift 2
+    "$CSPROF" collect -q --emulate "$@" -o "$work/$name" -- "$work/$program" >/dev/null 2>&1 ||
+        { echo "FAILED: collect $name"; exit 1; }
+}
+record etmv4 threads --period 5003
+same "several threads, an AUX record for each window" -i "$work/etmv4"
+at_least stitched_exact 100
+at_least sources 2
+record ete deep_recursion --protocol ete --period 1009 --window 500
+same "many windows in an AUX record" -i "$work/ete"
+at_least stitched_exact 100
+at_least trace_bytes 300000
+exit $failed
