@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include "base/alloc.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,11 +59,8 @@ void csp_buf_printf(struct csp_buf *buf, const char *format, ...)
 
 void csp_buf_add_hex(struct csp_buf *buf, uint64_t value)
 {
-    int digits = value ? (67 - __builtin_clzll(value)) / 4 : 1;
-    char *at = csp_buf_reserve(buf, 16);
-    for (int i = digits - 1; i >= 0; i--, value >>= 4)
-        at[i] = "0123456789abcdef"[value & 15];
-    advance(buf, (size_t)digits);
+    char *at = csp_buf_reserve(buf, CSP_HEX_ROOM);
+    advance(buf, (size_t)(csp_hex_put(at, value) - at));
 }
 
 void csp_buf_add_decimal(struct csp_buf *buf, uint64_t value)

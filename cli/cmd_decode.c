@@ -227,10 +227,10 @@ static int write_output(struct decode *decode)
         error =
             csp_output_open(&decode->file, decode->output_path ? decode->output_path : "-", diag);
     decode->output.stream = decode->file.stream;
-    if (!error)
-        error = csp_decode_output_begin(&decode->output);
-    if (!error)
-        error = decode_all(decode);
+    if (error)
+        return error;
+    csp_decode_output_begin(&decode->output);
+    error = decode_all(decode);
     if (!error)
         error = judge(decode);
     if (error)

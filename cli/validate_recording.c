@@ -133,7 +133,7 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
     check.options = (struct csp_recording_trust_options){.path = "csprof.data",
                                                          .rules = CSP_TRUST_RULES,
                                                          .engine = csp_engine_create_native,
-                                                         .threads = validate->cli->threads,
+                                                         .threads = cli->threads,
                                                          .progress = &progress};
     int code = parse(&check, argc, argv);
     if (code)

@@ -128,29 +128,21 @@ int csp_decode_output_text(void *user, const struct csp_buf *text)
 }
 
 /* llvm-profgen learns from these lines where the binary was loaded. */
-static int add_mappings(struct csp_decode_output *output)
+static void add_mappings(struct csp_decode_output *output)
 {
-    struct csp_records *records;
+    struct csp_records *records = csp_recording_records(output->recording);
     struct csp_record record;
     struct csp_mmap_event event;
-    /* What is wrong with the records was told when they were first read. */
-    int error =
-        csp_records_open(&records, csp_recording_perfdata(output->recording), CSP_ORDER_TIME, NULL);
-    if (error)
-        return error;
     while (csp_records_next(records, &record) > 0)
         if (csp_record_mmap(&record, &event) && event.protection & PROT_EXEC)
             csp_text_mapping(&output->text, &event);
-    csp_records_close(records);
-    return 0;
 }
 
-int csp_decode_output_begin(struct csp_decode_output *output)
+void csp_decode_output_begin(struct csp_decode_output *output)
 {
     output->preagg.recording = output->recording;
     if (output->format == CSP_DECODE_SCRIPT && output->recording)
-        return add_mappings(output);
-    return 0;
+        add_mappings(output);
 }
 
 struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output)

@@ -35,8 +35,8 @@ struct csp_decode_output {
     uint64_t empty_stacks;
 };
 
-/* Errors: CSP_ERR_INPUT. */
-int csp_decode_output_begin(struct csp_decode_output *output);
+/* Writes what comes before everything else. */
+void csp_decode_output_begin(struct csp_decode_output *output);
 /* To be given to csp_trace_decode, with csp_decode_output_started where the format is packets. */
 struct csp_trace_consumer csp_decode_output_consumer(struct csp_decode_output *output);
 void csp_decode_output_started(void *output, struct csp_engine *engine);

@@ -119,6 +119,12 @@ const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *re
     return recording->perfdata;
 }
 
+struct csp_records *csp_recording_records(struct csp_recording *recording)
+{
+    csp_records_rewind(recording->records);
+    return recording->records;
+}
+
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording)
 {
     return &recording->aux;

@@ -24,6 +24,8 @@ const struct csp_trace_input *csp_recording_trace(const struct csp_recording *re
 int csp_recording_require_trace(const struct csp_recording *recording, struct csp_diag *diag);
 
 const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *recording);
+/* Its records from the first on, by time. For one reader at a time; belongs to the recording. */
+struct csp_records *csp_recording_records(struct csp_recording *recording);
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording);
 const struct csp_spaces *csp_recording_spaces(const struct csp_recording *recording);
 /* Whether it has samples with a branch history: of pause events, or with a branch stack. */

@@ -300,11 +300,8 @@ int csp_recording_samples(struct csp_recording *recording,
     struct delivery delivery = {.recording = recording, .options = options};
     unsigned threads = options->threads ? options->threads : 1;
     struct csp_pause_index index = {0};
-    struct csp_records *records;
-    /* What is wrong with the records was told when they were first read. */
-    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, NULL);
-    if (error)
-        return error;
+    struct csp_records *records = csp_recording_records(recording);
+    int error = 0;
     elf_version(EV_CURRENT);
     delivery.leaves = csp_calloc(threads, sizeof *delivery.leaves);
     struct csp_record record;
@@ -317,7 +314,6 @@ int csp_recording_samples(struct csp_recording *recording,
     if (!error)
         error = cut ? cut_all(&delivery, stats, diag) : stitch_all(&delivery, &index, stats, diag);
     csp_pause_index_free(&index);
-    csp_records_close(records);
     free_delivery(&delivery, threads);
     return error;
 }

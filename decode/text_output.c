@@ -1,8 +1,10 @@
 #include "decode/text_output.h"
 
+#include "base/hex.h"
 #include "decode/stitch.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <sys/mman.h>
 
 const char *csp_branch_kind_name(enum csp_branch_kind kind)
@@ -34,19 +36,29 @@ void csp_text_range(struct csp_buf *out, const struct csp_element *range)
 /* perf prints an address right-aligned behind a tab. */
 static void add_frame(struct csp_buf *out, uint64_t address)
 {
-    csp_buf_printf(out, "\t%16" PRIx64, address);
+    char digits[CSP_HEX_ROOM];
+    size_t count = (size_t)(csp_hex_put(digits, address) - digits);
+    csp_buf_add(out, "\t                ", 17 - count);
+    csp_buf_add(out, digits, count);
 }
 
+#define PUT(at, text) (memcpy(at, text, sizeof(text) - 1), (at) + sizeof(text) - 1)
+
+/* Nearly all of a script is this: written without looking at how much room is left. */
 static void add_branches(struct csp_buf *out, const struct csp_branch *newest_first, uint32_t count)
 {
+    enum { BRANCH_ROOM = 3 + CSP_HEX_ROOM + 3 + CSP_HEX_ROOM + 8 };
+    char *at = csp_buf_reserve(out, (size_t)count * BRANCH_ROOM + 1);
     for (uint32_t i = 0; i < count; i++) {
-        csp_buf_add_string(out, " 0x");
-        csp_buf_add_hex(out, newest_first[i].from);
-        csp_buf_add_string(out, "/0x");
-        csp_buf_add_hex(out, newest_first[i].to);
-        csp_buf_add_string(out, "/P/-/-/0");
+        at = PUT(at, " 0x");
+        at = csp_hex_put(at, newest_first[i].from);
+        at = PUT(at, "/0x");
+        at = csp_hex_put(at, newest_first[i].to);
+        at = PUT(at, "/P/-/-/0");
     }
-    csp_buf_add_char(out, '\n');
+    *at++ = '\n';
+    out->len = (size_t)(at - out->data);
+    *at = '\0';
 }
 
 void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint32_t limit)
@@ -65,17 +77,21 @@ void csp_text_sample(struct csp_buf *out, const struct csp_sample *sample, uint3
 
 static void add_history(struct csp_buf *out, const struct csp_sample *sample)
 {
-    csp_buf_add_string(out, " | ..");
-    csp_buf_add_hex(out, sample->end);
+    enum { BRANCH_ROOM = 1 + CSP_HEX_ROOM + 1 + CSP_HEX_ROOM, ENDS_ROOM = 64 };
+    char *at = csp_buf_reserve(out, (size_t)sample->branch_len * BRANCH_ROOM + ENDS_ROOM);
+    at = PUT(at, " | ..");
+    at = csp_hex_put(at, sample->end);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        csp_buf_add_char(out, ' ');
-        csp_buf_add_hex(out, sample->branches[i].from);
-        csp_buf_add_char(out, '>');
-        csp_buf_add_hex(out, sample->branches[i].to);
+        *at++ = ' ';
+        at = csp_hex_put(at, sample->branches[i].from);
+        *at++ = '>';
+        at = csp_hex_put(at, sample->branches[i].to);
     }
-    csp_buf_add_char(out, ' ');
-    csp_buf_add_hex(out, sample->start);
-    csp_buf_add_string(out, "..");
+    *at++ = ' ';
+    at = csp_hex_put(at, sample->start);
+    at = PUT(at, "..");
+    out->len = (size_t)(at - out->data);
+    *at = '\0';
 }
 
 void csp_text_stitched_sample(struct csp_buf *out, const struct csp_sample *sample)

@@ -79,6 +79,46 @@ static void add_range(struct csp_window_builder *builder, const struct csp_eleme
     builder->stats.instructions += range->instructions;
 }
 
+/* Takes ranges that go on where the last one ended, nearly all there are, and returns how many
+ * those were. */
+static size_t add_ranges(struct csp_window_builder *builder, const struct csp_element *elements,
+                         size_t count)
+{
+    struct csp_windows *out = builder->out;
+    csp_vec_reserve(&out->branches, count);
+    struct csp_run *run = last_run(builder);
+    struct csp_branch *branch = out->branches.data + out->branches.len;
+    uint64_t end = run->end, from = builder->from, instructions = 0;
+    uint32_t kind = builder->kind;
+    bool from_branch = builder->from_branch;
+    size_t i = 0;
+    for (; i < count && elements[i].type == CSP_ELEMENT_RANGE; i++) {
+        const struct csp_element *range = &elements[i];
+        if (!from_branch && end != range->a)
+            break;
+        /* Written whether or not there was a branch: which it is, no processor can predict. */
+        *branch = (struct csp_branch){from, range->a, (enum csp_branch_kind)kind};
+        branch += from_branch;
+        end = range->b;
+        instructions += range->instructions;
+        from_branch = range->taken;
+        from = range->b - range->last_size;
+        kind = range->kind;
+    }
+    size_t branches = (size_t)(branch - out->branches.data) - out->branches.len;
+    out->branches.len += branches;
+    run->end = end;
+    run->instructions += instructions;
+    run->ranges += (uint32_t)i;
+    builder->from_branch = from_branch;
+    builder->from = from;
+    builder->kind = (enum csp_branch_kind)kind;
+    builder->stats.branches += branches;
+    builder->stats.ranges += i;
+    builder->stats.instructions += instructions;
+    return i;
+}
+
 /* Whether the last run of this window ended in code that could not be followed, with nothing since
  * that could be. */
 static bool is_lost(const struct csp_window_builder *builder)
@@ -160,6 +200,11 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        if (builder->in_run) {
+            i += add_ranges(builder, elements + i, count - i);
+            if (i == count)
+                return;
+        }
         const struct csp_element *element = &elements[i];
         switch ((enum csp_element_type)element->type) {
         case CSP_ELEMENT_RANGE:

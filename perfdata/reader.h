@@ -68,6 +68,8 @@ int csp_records_open(struct csp_records **records, const struct csp_perfdata *re
  * next call, all others as long as the file's mapping; in time order all live until
  * csp_records_close. Compressed records themselves are not delivered, only what they hold. */
 int csp_records_next(struct csp_records *records, struct csp_record *record);
+/* Back to the first record; CSP_ORDER_TIME only. */
+void csp_records_rewind(struct csp_records *records);
 void csp_records_close(struct csp_records *records);
 
 /* How many records of each type were met so far (all of them at once in time order). */

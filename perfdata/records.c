@@ -270,6 +270,11 @@ int csp_records_next(struct csp_records *records, struct csp_record *record)
                                             : next_in_file(records, record);
 }
 
+void csp_records_rewind(struct csp_records *records)
+{
+    records->next = 0;
+}
+
 const struct csp_record_counts *csp_records_counts(const struct csp_records *records)
 {
     return &records->counts;

@@ -2,25 +2,8 @@
 # `csprof decode` with what it cannot use: the documented exit code, one message that says what is
 # wrong, and no output file.
 set -u
-csprof=${CSPROF:?}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export HOME=$work
-cd "$work" || exit 1
-failed=0
-
-expect() { # EXIT PATTERN ARGUMENT...
-    local exit=$1 pattern=$2
-    shift 2
-    rm -f output
-    "$csprof" decode -o output "$@" >printed 2>messages
-    local got=$?
-    [ $got = "$exit" ] || { echo "FAILED: decode $*: exit $got, not $exit"; failed=1; }
-    grep -q -- "$pattern" messages || { echo "FAILED: decode $*: no '$pattern' in:"; failed=1; cat messages; }
-    [ "$(grep -vc ': warning: ' messages)" = 1 ] || { echo "FAILED: decode $*: not one message:"; failed=1; cat messages; }
-    [ ! -e output ] || { echo "FAILED: decode $*: left an output"; failed=1; }
-    [ ! -s printed ] || { echo "FAILED: decode $*: printed something"; failed=1; }
-}
+command=decode
+. "${CSPROF_SOURCE:?}/tests/cli/expect_failure.sh"
 
 : >empty
 echo 'no recording at all, by any measure' >text

@@ -2,29 +2,12 @@
 # `csprof gen` with what it cannot use: the documented exit code, one message that says what is wrong
 # and what to do, and no output file.
 set -u
-csprof=${CSPROF:?}
+command=gen
+. "${CSPROF_SOURCE:?}/tests/cli/expect_failure.sh"
+
 for tool in clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22; do
     command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export HOME=$work
-cd "$work" || exit 1
-failed=0
-
-expect() { # EXIT PATTERN ARGUMENT...
-    local exit=$1 pattern=$2
-    shift 2
-    rm -f output
-    "$csprof" gen -o output "$@" >printed 2>messages
-    local got=$?
-    [ $got = "$exit" ] || { echo "FAILED: gen $*: exit $got, not $exit"; failed=1; }
-    grep -q -- "$pattern" messages || { echo "FAILED: gen $*: no '$pattern' in:"; failed=1; cat messages; }
-    [ "$(grep -vc ': warning: ' messages)" = 1 ] || { echo "FAILED: gen $*: not one message:"; failed=1; cat messages; }
-    [ ! -e output ] || { echo "FAILED: gen $*: left an output"; failed=1; }
-    [ ! -s printed ] || { echo "FAILED: gen $*: printed something"; failed=1; }
-}
-
 cat >program.c <<'END'
 static __attribute__((noinline)) int callee(int n) { n *= FACTOR; __asm__ volatile("" ::"r"(n)); return n; }
 static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }

@@ -173,6 +173,22 @@ static void a_missing_file_is_named(void **state)
     assert_int_equal(csp_file_map(&file, "/tmp", &diag), -CSP_ERR_INPUT);
 }
 
+static void hexadecimal_is_as_printf_writes_it(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        for (uint64_t add = 0; add < 3; add++) {
+            uint64_t value = (UINT64_C(0xfedcba9876543210) >> bit) + add;
+            struct csp_buf fast = {0}, slow = {0};
+            csp_buf_add_hex(&fast, value);
+            csp_buf_printf(&slow, "%llx", (unsigned long long)value);
+            assert_string_equal(fast.data, slow.data);
+            csp_buf_free(&fast);
+            csp_buf_free(&slow);
+        }
+    }
+}
+
 struct squares {
     uint64_t results[64]; /* by slot */
     uint64_t taken[100];
@@ -246,6 +262,7 @@ static void distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyo
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hexadecimal_is_as_printf_writes_it),
         cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
         cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
         cmocka_unit_test(counts_take_si_and_iec_suffixes),
