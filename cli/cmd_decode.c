@@ -259,6 +259,7 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
     for (int i = CSP_UNSTITCHED_NOT + 1; i < CSP_UNSTITCHED_COUNT; i++)
         csp_json_number(json, csp_unstitched_name((enum csp_unstitched)i), stitch->unstitched[i]);
     csp_json_end(json);
+    csp_json_number(json, "windows_repeated", stitch->windows_repeated);
     csp_json_number(json, "windows_without_sample", stitch->windows_alone);
     csp_json_number(json, "joined_runs", stitch->made.joined_runs);
     csp_json_number(json, "callchains_repaired_by_history", stitch->made.repaired_by_history);

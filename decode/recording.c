@@ -1,5 +1,7 @@
 #include "decode/recording_private.h"
 
+#include "perfdata/sample_record.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -25,6 +27,23 @@ static void note_threads(struct csp_recording *recording, const struct csp_recor
         note_thread(recording, record->pid, record->tid);
 }
 
+static void note_snapshot(struct csp_recording *recording, const struct csp_record *record)
+{
+    struct csp_sample_record sample;
+    if (record->type != CSP_RECORD_SAMPLE)
+        return;
+    const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
+    if (!(attr->sample_type & CSP_SAMPLE_AUX) || !csp_sample_parse(attr, record, &sample) ||
+        !sample.aux_size)
+        return;
+    csp_vec_push(&recording->snapshots, (struct csp_sample_trace){.data = sample.aux,
+                                                                  .size = sample.aux_size,
+                                                                  .time = record->time,
+                                                                  .cpu = record->cpu,
+                                                                  .pid = record->pid,
+                                                                  .tid = record->tid});
+}
+
 static int read_records(struct csp_recording *recording, struct csp_diag *diag)
 {
     /* That the file ends early was told when it was opened; where, is of no more use. */
@@ -42,6 +61,7 @@ static int read_records(struct csp_recording *recording, struct csp_diag *diag)
     while (!error && csp_records_next(recording->records, &record) > 0) {
         csp_spaces_add(recording->spaces, &record);
         note_threads(recording, &record);
+        note_snapshot(recording, &record);
         error = csp_auxtrace_add(&recording->aux, &record, diag);
     }
     return error;
@@ -105,6 +125,7 @@ void csp_recording_close(struct csp_recording *recording)
     csp_images_destroy(recording->images);
     csp_map_free(&recording->pid_of_tid);
     csp_vec_free(&recording->missing);
+    csp_vec_free(&recording->snapshots);
     pthread_mutex_destroy(&recording->lock);
     free(recording);
 }

@@ -15,6 +15,13 @@ struct csp_missing_code {
     const char *why;
 };
 
+/* Trace that a sample carries: the newest of its CPU's ring (PERF_SAMPLE_AUX). */
+struct csp_sample_trace {
+    const uint8_t *data;
+    uint64_t size, time;
+    uint32_t cpu, pid, tid;
+};
+
 struct csp_recording {
     struct csp_file file;
     struct csp_perfdata *perfdata;
@@ -24,13 +31,14 @@ struct csp_recording {
     struct csp_images *images;
     struct csp_map pid_of_tid; /* pid + 1 */
     struct csp_trace_input trace;
+    CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */
 
     pthread_mutex_t lock;                     /* of what follows */
     CSP_VEC(struct csp_missing_code) missing; /* by binary number */
     struct csp_missing_code unmapped;         /* in no mapping at all */
 };
 
-/* Makes the streams from the AUX fragments. */
+/* Makes the streams from the AUX fragments and from the snapshots. */
 void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag *diag);
 /* csp_trace_input.open_code of a recording. */
 struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream);

@@ -211,6 +211,54 @@ static void make_stream(struct csp_recording *recording, const struct csp_aux_qu
     csp_vec_free(&stream.chunks);
 }
 
+/* Samples do not tell how their trace is stored; an ETE's sink is most often a TRBE, which stores
+ * it raw. A ring to which nothing was added since the sample before gives the same snapshot again.
+ */
+static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
+{
+    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->aux.cs_etm, cpu);
+    struct csp_stream stream = {.source_first = (uint32_t)recording->trace.sources.len};
+    const struct csp_sample_trace *last = NULL;
+    if (!unit || !can_decode(unit))
+        return;
+    stream.formatted = unit->unit != CSP_UNIT_ETE;
+    stream.name = keep(recording, csp_asprintf("samples of CPU %" PRIu32, cpu));
+    if (stream.formatted)
+        add_formatted_sources(recording, &stream, cpu);
+    else
+        add_source(recording, &stream, unit);
+    for (size_t i = 0; i < recording->snapshots.len; i++) {
+        const struct csp_sample_trace *snapshot = &recording->snapshots.data[i];
+        bool same = last && last->size == snapshot->size &&
+                    memcmp(last->data, snapshot->data, last->size) == 0;
+        if (snapshot->cpu != cpu || same)
+            continue;
+        last = snapshot;
+        struct csp_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
+        *piece = (struct csp_piece){snapshot->data, snapshot->size};
+        csp_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
+                                                        .piece_count = 1,
+                                                        .time = snapshot->time,
+                                                        .pid = snapshot->pid,
+                                                        .tid = snapshot->tid,
+                                                        .snapshot = true});
+    }
+    csp_vec_push(&recording->trace.streams, stream);
+}
+
+static void make_snapshot_streams(struct csp_recording *recording)
+{
+    struct csp_map seen = {0};
+    for (size_t i = 0; i < recording->snapshots.len; i++) {
+        uint32_t cpu = recording->snapshots.data[i].cpu;
+        uint64_t *known = csp_map_at(&seen, cpu);
+        if (!*known)
+            make_snapshot_stream(recording, cpu);
+        *known = 1;
+    }
+    csp_map_free(&seen);
+}
+
 void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag *diag)
 {
     const struct csp_auxtrace *aux = &recording->aux;
@@ -224,4 +272,5 @@ void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag
                 make_stream(recording, queue, queue->fragment_first + k, taken, diag);
         free(taken);
     }
+    make_snapshot_streams(recording);
 }

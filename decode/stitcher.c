@@ -276,6 +276,13 @@ static uint64_t sample_time(const struct csp_stitcher *stitcher, uint64_t timest
     return stitcher->options.to_sample_time(stitcher->options.user, timestamp);
 }
 
+/* Nothing of the chunk comes after it. */
+static bool is_last(const struct csp_windows_done *done, const struct csp_windows *list,
+                    const struct csp_window *window)
+{
+    return done->ends && window == &list->windows.data[done->first + done->count - 1];
+}
+
 static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
                                          const struct pending *pending,
                                          const struct csp_windows_done *done,
@@ -285,9 +292,8 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
     const struct csp_run *first = &list->runs.data[window->run_first];
     const struct csp_run *last = first + window->run_len - 1;
     const struct csp_chunk *chunk = done->chunk;
-    bool is_last = done->ends && window == &list->windows.data[done->first + done->count - 1];
     /* A record that cuts a window at its end is written before the window's pause. */
-    bool ends_later = window->cut && is_last;
+    bool ends_later = window->cut && is_last(done, list, window);
     /* What follows a hole may be read as any thread, and any time, which its record does not bound.
      */
     bool no_time = chunk->holes && ends_later;
@@ -301,7 +307,8 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
         .not_before = pending->before[window->carried],
-        .drained = done->whole && done->count == 1 && !chunk->continues && !window->carried,
+        .drained = (chunk->snapshot || (done->whole && done->count == 1)) && !chunk->continues &&
+                   !window->carried,
     };
 }
 
@@ -330,6 +337,10 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
     }
     for (uint32_t i = done->first; i < done->first + done->count; i++) {
         const struct csp_window *window = &list->windows.data[i];
+        if (done->chunk->snapshot && !is_last(done, list, window)) {
+            stitcher->stats.windows_repeated++;
+            continue;
+        }
         if (!window->run_len) {
             stitcher->stats.windows++;
             stitcher->stats.windows_alone++;

@@ -22,6 +22,7 @@ struct csp_stitch_stats {
     uint64_t pauses;                           /* delivered */
     uint64_t verdicts[CSP_VERDICT_COUNT];      /* of those */
     uint64_t unstitched[CSP_UNSTITCHED_COUNT]; /* those without a history, by reason */
+    uint64_t windows_repeated;                 /* in snapshots that overlap: not counted below */
     uint64_t windows, windows_alone;           /* the latter: no sample was written for them */
     struct csp_stitched_stats made;            /* of samples that were made */
     uint64_t start_agrees;                     /* pairs whose resume sample fits too */

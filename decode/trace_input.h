@@ -29,6 +29,7 @@ struct csp_chunk {
     uint32_t pid, tid; /* whose trace, if of a single thread */
     bool lost;         /* the recorder lost trace at its end */
     bool holes;        /* … and somewhere within: none of its windows is known to be whole */
+    bool snapshot;     /* the windows before its last are those of earlier chunks again */
     bool continues;    /* follows the chunk before without a gap, maybe in the middle of a packet */
 };
 
@@ -47,8 +48,8 @@ struct csp_stream {
 /* The code that a stream's trace runs through, as one thread asks for it. */
 struct csp_code_view {
     struct csp_code_memory memory;
-    /* Tells that what follows was traced in `chunk`, after the time `since`, that of the chunk before
-     * it in its stream (0: there is none; UINT64_MAX: not known). May be null. */
+    /* Tells that what follows was traced in `chunk`, after the time `since`, that of the chunk
+     * before it in its stream (0: there is none; UINT64_MAX: not known). May be null. */
     void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk, uint64_t since);
     void (*close)(struct csp_code_view *view);
 };

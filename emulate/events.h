@@ -36,6 +36,8 @@ struct csp_event {
     uint64_t time, a, b, c;
     const void *tail;
     size_t tail_size;
+    const void *aux; /* of a pause: trace that its sample carries */
+    size_t aux_size;
     const struct csp_stored_window *windows; /* of trace that faults were applied to */
     size_t window_count;
 };

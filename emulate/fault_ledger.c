@@ -1,5 +1,7 @@
 #include "emulate/fault_ledger.h"
 
+#include <string.h>
+
 void csp_ledger_begin(struct csp_buf *ledger, const struct csp_faults *faults)
 {
     csp_buf_add_string(ledger, "csprof-ledger 1\n");
@@ -50,11 +52,25 @@ void csp_ledger_missing(struct csp_buf *ledger, const struct csp_event *trace, s
     }
 }
 
+/* Bytes of the pause's snapshot, unless it is the CPU's last one again. */
+static size_t fresh_bytes(const struct csp_event *pause, const struct csp_event **last)
+{
+    if (!pause->aux_size || pause->cpu >= CSP_EMULATE_CPUS)
+        return 0;
+    const struct csp_event *before = last[pause->cpu];
+    last[pause->cpu] = pause;
+    bool same = before && before->aux_size == pause->aux_size &&
+                memcmp(before->aux, pause->aux, pause->aux_size) == 0;
+    return same ? 0 : pause->aux_size;
+}
+
 void csp_ledger_end(struct csp_buf *ledger, const struct csp_events *events)
 {
     unsigned long long pauses = 0, lost = 0, bytes = 0, unannounced = 0;
+    const struct csp_event *last[CSP_EMULATE_CPUS] = {0};
     for (size_t i = 0; i < events->list.len; i++) {
         const struct csp_event *event = &events->list.data[i];
+        bytes += event->type == CSP_JOURNAL_PAUSE ? fresh_bytes(event, last) : 0;
         pauses += event->type == CSP_JOURNAL_PAUSE;
         if (event->type == CSP_EVENT_LOST)
             lost += event->a;

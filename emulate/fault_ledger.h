@@ -10,7 +10,7 @@
  *     doubtful    in a piece with a hole
  *   total pauses N                  pause samples that were written
  *   total lost N                    records that LOST records tell of
- *   total bytes N                   of trace that AUX records announce
+ *   total bytes N                   of trace that AUX records announce or samples carry
  *   total unannounced N             of trace whose AUX record was lost
  *   done
  */

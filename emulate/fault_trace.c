@@ -199,6 +199,18 @@ static void announce_raw(struct storing *storing, const struct csp_event *window
     }
 }
 
+/* What is in the ring when a pause's sample is written. */
+static void attach_snapshot(struct storing *storing, struct csp_event *pause)
+{
+    struct sink *sink = &storing->sinks[pause->cpu];
+    size_t size = (size_t)storing->faults->value[CSP_FAULT_AUX_SAMPLES];
+    size -= size % TRBE_ALIGNMENT;
+    if (size > sink->bytes.len)
+        size = sink->bytes.len;
+    pause->aux = csp_events_keep(storing->events, sink->bytes.data + sink->bytes.len - size, size);
+    pause->aux_size = size;
+}
+
 static void take_window(struct storing *storing, struct csp_event *window)
 {
     const struct csp_faults *faults = storing->faults;
@@ -211,6 +223,8 @@ static void take_window(struct storing *storing, struct csp_event *window)
     struct sink *sink = &storing->sinks[number];
     size_t before = sink->bytes.len;
     store(storing, sink, window);
+    if (faults->on[CSP_FAULT_AUX_SAMPLES])
+        return;
     if (storing->raw) {
         announce_raw(storing, window, before);
         return;
@@ -233,6 +247,8 @@ void csp_fault_trace(const struct csp_faults *faults, bool raw, struct csp_event
     for (size_t i = 0, count = events->list.len; i < count; i++) {
         struct csp_event event = events->list.data[i];
         last.time = event.time > last.time ? event.time : last.time;
+        if (event.type == CSP_JOURNAL_PAUSE && faults->on[CSP_FAULT_AUX_SAMPLES])
+            attach_snapshot(storing, &events->list.data[i]);
         if (event.type != CSP_EVENT_WINDOW)
             continue;
         last.tid = event.tid;
@@ -241,7 +257,7 @@ void csp_fault_trace(const struct csp_faults *faults, bool raw, struct csp_event
     }
     for (unsigned i = 0; i < CSP_EMULATE_CPUS; i++) {
         struct sink *sink = &storing->sinks[i];
-        if (sink->bytes.len)
+        if (sink->bytes.len && !faults->on[CSP_FAULT_AUX_SAMPLES])
             announce(storing, i, last.tid, last.time, sink->bytes.len);
         csp_buf_free(&sink->bytes);
         csp_vec_free(&sink->windows);

@@ -23,6 +23,7 @@ static const struct kind {
     [CSP_FAULT_OVERWRITTEN] = {"overwritten", 16384, 16, 1e9},
     [CSP_FAULT_TRBE] = {"trbe", 65536, 64, 1e9},
     [CSP_FAULT_MID_PACKET] = {"mid-packet", 4096, 64, 1e9},
+    [CSP_FAULT_AUX_SAMPLES] = {"aux-samples", 2048, 64, 32768},
     [CSP_FAULT_SKID] = {"skid", 4, 1, 1000},
     [CSP_FAULT_CLOCK_OFFSET] = {"clock-offset", 1e6, -1e12, 1e12},
     [CSP_FAULT_CLOCK_DRIFT] = {"clock-drift", 100, -1e4, 1e4},

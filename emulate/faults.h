@@ -27,6 +27,7 @@ enum csp_fault {
     CSP_FAULT_OVERWRITTEN,   /* … and has room for so many bytes, TRUNCATED */
     CSP_FAULT_TRBE,          /* raw, a record for so many bytes, between windows */
     CSP_FAULT_MID_PACKET,    /* … anywhere, be it in a packet */
+    CSP_FAULT_AUX_SAMPLES,   /* no AUX records: samples carry the newest bytes of the ring */
     CSP_FAULT_SKID,          /* one sample in ten is up to so many instructions late */
     CSP_FAULT_CLOCK_OFFSET,  /* samples' clock minus what TIME_CONV says, nanoseconds */
     CSP_FAULT_CLOCK_DRIFT,   /* … parts per million */

@@ -160,6 +160,11 @@ static void describe_events(struct conversion *conversion)
         .flags = flags,
         .aux_action = CSP_AUX_PAUSE,
     };
+    if (conversion->recording->faults.on[CSP_FAULT_AUX_SAMPLES]) {
+        pause->sample_type |= CSP_SAMPLE_AUX;
+        pause->aux_sample_size =
+            (uint32_t)conversion->recording->faults.value[CSP_FAULT_AUX_SAMPLES];
+    }
     *dummy = (struct csp_attr){
         .type = TYPE_SOFTWARE,
         .config = SOFTWARE_DUMMY,
@@ -454,6 +459,8 @@ static void write_pause(struct conversion *conversion, const struct csp_event *r
         .callchain = record->tail,
         .callchain_len = (uint32_t)(record->tail_size / sizeof(uint64_t)),
         .regs_user = registers,
+        .aux = record->aux,
+        .aux_size = record->aux_size,
     };
     csp_write_sample(conversion->writer, &id, &sample);
     conversion->recording->pause_samples++;
