@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "decode/stitch_align.h"
 #include "decode/stitch_clock.h"
+#include "decode/stitch_state.h"
 
 #include <stdlib.h>
 
@@ -21,47 +22,7 @@ enum {
     ORDER_MARGIN = SCORE_PC + SCORE_START + 1,
 };
 
-/* What is known of a window's times, in the samples' clock. Its closing pause lies in [early,
- * late]; `end` is the best known time of its end, 0 without any. */
-struct bounds {
-    uint64_t first, last; /* the trace's own time, 0 when it has none or is not believed */
-    uint64_t early, late, end;
-};
-
-/* How long after a window's end its sample is written, learnt from unmistakable pairs. */
-struct lag {
-    bool known;
-    int64_t low, high;
-};
-
-struct state {
-    const struct csp_stitch_stream *stream;
-    struct bounds *bounds;
-    const struct csp_stitch_resume *
-        *opened_by; /* per pause: the last resume since the one before */
-    uint64_t tolerance;
-    bool use_records; /* the time of a drained window's record is that of its end */
-    struct lag lag;
-};
-
-static bool context_agrees(const struct csp_stitch_window *window,
-                           const struct csp_stitch_pause *pause)
-{
-    return !window->context || !pause->context || window->context == pause->context;
-}
-
-static bool pc_agrees(const struct csp_stitch_window *window, const struct csp_stitch_pause *pause)
-{
-    return window->end_pc && pause->pc && window->end_pc == pause->pc;
-}
-
-static bool pc_contradicts(const struct csp_stitch_window *window,
-                           const struct csp_stitch_pause *pause)
-{
-    return window->end_pc && pause->pc && window->end_pc != pause->pc;
-}
-
-static bool start_agrees(const struct state *state, uint32_t window, uint32_t pause)
+static bool start_agrees(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_resume *resume = state->opened_by[pause];
     uint64_t start = state->stream->windows[window].start_pc;
@@ -83,10 +44,10 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void forget_trace_time(struct state *state)
+static void forget_trace_time(struct csp_stitch_state *state)
 {
     for (uint32_t i = 0; i < state->stream->window_len; i++)
-        state->bounds[i].first = state->bounds[i].last = 0;
+        state->bounds[i] = (struct csp_stitch_bounds){.broken = state->stream->windows[i].cut};
 }
 
 /* Whether a time of the trace lies where the AUX records, whose times are in the samples' clock,
@@ -98,15 +59,18 @@ static bool record_allows(const struct csp_stitch_window *window, uint64_t time,
 }
 
 /* A single time that is impossible is of damaged trace. */
-static void take_times(struct state *state, uint32_t window, uint64_t first, uint64_t last)
+static void take_times(struct csp_stitch_state *state, uint32_t window, uint64_t first,
+                       uint64_t last)
 {
-    if (!record_allows(&state->stream->windows[window], last, state->tolerance))
-        return;
-    state->bounds[window].first = first;
-    state->bounds[window].last = last;
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    struct csp_stitch_bounds *bounds = &state->bounds[window];
+    bool possible = !last || record_allows(w, last, state->tolerance);
+    bounds->broken = w->cut || !possible;
+    bounds->first = possible ? first : 0;
+    bounds->last = possible ? last : 0;
 }
 
-static void take_trace_time(struct state *state)
+static void take_trace_time(struct csp_stitch_state *state)
 {
     for (uint32_t i = 0; i < state->stream->window_len; i++)
         take_times(state, i, state->stream->windows[i].first_time,
@@ -114,13 +78,13 @@ static void take_trace_time(struct state *state)
 }
 
 /* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
-static void find_bounds(struct state *state)
+static void find_bounds(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
     uint64_t tolerance = state->tolerance, early = 0, late = UINT64_MAX;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        struct bounds *bounds = &state->bounds[i];
+        struct csp_stitch_bounds *bounds = &state->bounds[i];
         bool by_record = state->use_records && window->drained;
         bounds->end = bounds->last ? bounds->last : by_record ? window->record_time : 0;
         uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
@@ -129,7 +93,7 @@ static void find_bounds(struct state *state)
     }
     for (uint32_t i = stream->window_len; i-- > 0;) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        struct bounds *bounds = &state->bounds[i];
+        struct csp_stitch_bounds *bounds = &state->bounds[i];
         /* A sink that is not drained stores a window after its sample was written. */
         bool drained = state->use_records && window->drained;
         if (!drained && window->record_time)
@@ -157,7 +121,7 @@ static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
     return outside <= timed / 100;
 }
 
-static void find_openers(struct state *state)
+static void find_openers(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
     uint32_t next = 0;
@@ -169,25 +133,12 @@ static void find_openers(struct state *state)
     }
 }
 
-static bool within(const struct bounds *bounds, uint64_t time)
-{
-    return time >= bounds->early && time <= bounds->late;
-}
-
-static bool lag_fits(const struct state *state, uint32_t window, uint32_t pause)
-{
-    if (!state->lag.known || !state->bounds[window].end)
-        return true;
-    int64_t lag = (int64_t)(state->stream->pauses[pause].time - state->bounds[window].end);
-    return lag >= state->lag.low && lag <= state->lag.high;
-}
-
 static uint32_t score(const void *user, uint32_t window, uint32_t pause)
 {
-    const struct state *state = user;
+    const struct csp_stitch_state *state = user;
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    if (w->cut || pc_contradicts(w, p) || !context_agrees(w, p) ||
+    if (state->bounds[window].broken || pc_contradicts(w, p) || !context_agrees(w, p) ||
         !within(&state->bounds[window], p->time) || !lag_fits(state, window, pause))
         return 0;
     uint32_t evidence = pc_agrees(w, p) ? SCORE_PC : SCORE_NO_PC;
@@ -199,7 +150,8 @@ static uint32_t score(const void *user, uint32_t window, uint32_t pause)
 }
 
 /* The windows [*first, *last) whose bounds hold the pause's time; both only ever move forward. */
-static void candidates(const struct state *state, uint32_t pause, uint32_t *first, uint32_t *last)
+static void candidates(const struct csp_stitch_state *state, uint32_t pause, uint32_t *first,
+                       uint32_t *last)
 {
     const struct csp_stitch_stream *stream = state->stream;
     uint64_t time = stream->pauses[pause].time;
@@ -219,10 +171,11 @@ static int compare_i64(const void *a, const void *b)
 
 /* The first pause from number `pause` on that can have closed a window, which the pauses that
  * follow the next window's end cannot; CSP_STITCH_NONE without any. */
-static uint32_t first_pause_after(const struct state *state, uint32_t window, uint32_t pause)
+static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t window,
+                                  uint32_t pause)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    const struct bounds *bounds = &state->bounds[window];
+    const struct csp_stitch_bounds *bounds = &state->bounds[window];
     while (pause < stream->pause_len && stream->pauses[pause].time < bounds->early)
         pause++;
     if (pause == stream->pause_len || stream->pauses[pause].time > bounds->late)
@@ -235,7 +188,7 @@ static uint32_t first_pause_after(const struct state *state, uint32_t window, ui
 
 /* Learns the lag from the windows of which the end's time is known and the pauses that follow them,
  * where the PCs agree. False when the PCs mostly contradict the times. */
-static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
+static bool learn_lag(struct csp_stitch_state *state, struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
     int64_t *lags = csp_malloc(stream->window_len * sizeof *lags);
@@ -261,7 +214,8 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
         /* The upper side is measured by the lower one: where samples were lost, a window's first
          * pause is a later one, and such pairs must not widen what is believed. */
         int64_t precision = (int64_t)state->tolerance, spread = median - lags[agree / 20];
-        state->lag = (struct lag){true, lags[0] - precision, median + 4 * spread + precision};
+        state->lag =
+            (struct csp_stitch_lag){true, lags[0] - precision, median + 4 * spread + precision};
         find_bounds(state);
         clock->pairs = agree;
         clock->lag_min = lags[0];
@@ -273,25 +227,8 @@ static bool learn_lag(struct state *state, struct csp_stitch_clock *clock)
     return believed;
 }
 
-static enum csp_unstitched why_not(const struct state *state, uint32_t pause, uint32_t first,
-                                   uint32_t last)
-{
-    enum csp_unstitched reason = CSP_UNSTITCHED_NO_WINDOW;
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    for (uint32_t i = first; i < last; i++) {
-        const struct csp_stitch_window *w = &state->stream->windows[i];
-        if (w->cut || !within(&state->bounds[i], p->time) || !lag_fits(state, i, pause))
-            continue;
-        if (!context_agrees(w, p))
-            reason = CSP_UNSTITCHED_CONTEXT;
-        else if (pc_contradicts(w, p))
-            return CSP_UNSTITCHED_PC;
-    }
-    return reason;
-}
-
-static void judge(const struct state *state, uint32_t pause, const struct csp_align_pair *aligned,
-                  struct csp_stitch_pair *pair)
+static void judge(const struct csp_stitch_state *state, uint32_t pause,
+                  const struct csp_align_pair *aligned, struct csp_stitch_pair *pair)
 {
     uint32_t window = aligned->row;
     bool timed = state->bounds[window].end != 0;
@@ -315,7 +252,7 @@ struct group {
     uint32_t window_first, window_last, pause_first, pause_last;
 };
 
-static void stitch_group(const struct state *state, const struct group *group,
+static void stitch_group(const struct csp_stitch_state *state, const struct group *group,
                          struct csp_stitch_pair *pairs)
 {
     uint32_t count = group->pause_last - group->pause_first;
@@ -326,13 +263,11 @@ static void stitch_group(const struct state *state, const struct group *group,
         uint32_t j = group->pause_first + k;
         if (aligned[k].row != UINT32_MAX)
             judge(state, j, &aligned[k], &pairs[j]);
-        else
-            pairs[j].reason = (uint8_t)why_not(state, j, group->window_first, group->window_last);
     }
     free(aligned);
 }
 
-static void stitch_groups(const struct state *state, struct csp_stitch_pair *pairs)
+static void stitch_groups(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
 {
     struct group group = {0};
     uint32_t first = 0, last = 0;
@@ -353,7 +288,7 @@ static void stitch_groups(const struct state *state, struct csp_stitch_pair *pai
 
 /* Events that are known by both clocks: the end of a window and the AUX record that a drained sink
  * writes there; else the end of a window and the sample that both its ends point to. */
-static size_t find_anchors(const struct state *state, struct csp_clock_anchor *anchors)
+static size_t find_anchors(const struct csp_stitch_state *state, struct csp_clock_anchor *anchors)
 {
     const struct csp_stitch_stream *stream = state->stream;
     size_t count = 0;
@@ -385,7 +320,7 @@ static uint64_t spacing_of(const struct csp_stitch_stream *stream)
 }
 
 /* The trace's time is not the samples': finds out how they relate, and converts it. */
-static bool fit_trace_time(struct state *state)
+static bool fit_trace_time(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
     uint32_t most = stream->window_len > stream->pause_len ? stream->window_len : stream->pause_len;
@@ -407,7 +342,8 @@ static bool fit_trace_time(struct state *state)
 }
 
 /* Settles on the best times that nothing contradicts: the trace's as they are, fitted, or none. */
-static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_clock *clock)
+static enum csp_stitch_time settle_time(struct csp_stitch_state *state,
+                                        struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
     bool any = false, drained = false;
@@ -440,7 +376,7 @@ static enum csp_stitch_time settle_time(struct state *state, struct csp_stitch_c
 
 /* Without time, where a window and another's sample were lost side by side, what is left may agree
  * by chance. So pairs are exact only in the midst of others. */
-static void doubt_loners(const struct state *state, struct csp_stitch_pair *pairs)
+static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
 {
     bool before = false; /* the pause before has the window before */
     for (uint32_t j = 0; j < state->stream->pause_len; j++) {
@@ -454,54 +390,6 @@ static void doubt_loners(const struct state *state, struct csp_stitch_pair *pair
     }
 }
 
-static bool is_cut_window_of(const struct state *state, uint32_t window, uint32_t pause)
-{
-    const struct csp_stitch_window *w = &state->stream->windows[window];
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    const struct csp_stitch_resume *opened_by = state->opened_by[pause];
-    uint64_t last = state->bounds[window].last;
-    bool opened_later = opened_by && last && opened_by->time > last + state->tolerance;
-    return w->cut && !opened_later && within(&state->bounds[window], p->time) &&
-           context_agrees(w, p);
-}
-
-/* Per window: the first from it on that was cut, the number of windows without any. */
-static uint32_t *find_cut_windows(const struct csp_stitch_stream *stream)
-{
-    uint32_t *cut = csp_malloc((stream->window_len + 1) * sizeof *cut);
-    cut[stream->window_len] = stream->window_len;
-    for (uint32_t i = stream->window_len; i-- > 0;)
-        cut[i] = stream->windows[i].cut ? i : cut[i + 1];
-    return cut;
-}
-
-/* Windows that were cut short take no part in the alignment, where they would compete with whole
- * ones. What they explain is a pause between the neighbours' that found no window. */
-static void name_cut_windows(const struct state *state, struct csp_stitch_pair *pairs)
-{
-    const struct csp_stitch_stream *stream = state->stream;
-    uint32_t *cut = find_cut_windows(stream);
-    uint32_t after = 0; /* the windows before it have their pauses */
-    for (uint32_t j = 0; j < stream->pause_len && cut[after] < stream->window_len; j++) {
-        uint64_t time = stream->pauses[j].time;
-        if (pairs[j].window != CSP_STITCH_NONE)
-            after = pairs[j].window + 1;
-        if (pairs[j].verdict != CSP_VERDICT_NONE)
-            continue;
-        while (cut[after] < stream->window_len && state->bounds[cut[after]].late < time)
-            after = cut[after] + 1;
-        uint32_t i = cut[after];
-        while (i < stream->window_len && state->bounds[i].early <= time &&
-               !is_cut_window_of(state, i, j))
-            i = cut[i + 1];
-        if (i == stream->window_len || state->bounds[i].early > time)
-            continue;
-        pairs[j].reason = CSP_UNSTITCHED_CUT;
-        after = i + 1;
-    }
-    free(cut);
-}
-
 void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
                 struct csp_stitch_clock *clock)
 {
@@ -511,37 +399,16 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     *clock = (struct csp_stitch_clock){0};
     if (!stream->pause_len || !stream->window_len)
         return;
-    struct state state = {.stream = stream, .tolerance = stream->tolerance, .use_records = true};
+    struct csp_stitch_state state = {
+        .stream = stream, .tolerance = stream->tolerance, .use_records = true};
     state.bounds = csp_calloc(stream->window_len, sizeof *state.bounds);
     state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
     find_openers(&state);
+    forget_trace_time(&state);
     clock->time = settle_time(&state, clock);
     stitch_groups(&state, pairs);
     doubt_loners(&state, pairs);
-    name_cut_windows(&state, pairs);
+    csp_stitch_name_unpaired(&state, pairs);
     free(state.bounds);
     free(state.opened_by);
-}
-
-const char *csp_unstitched_name(enum csp_unstitched reason)
-{
-    static const char *const names[CSP_UNSTITCHED_COUNT] = {
-        [CSP_UNSTITCHED_NOT] = "stitched",
-        [CSP_UNSTITCHED_NO_WINDOW] = "no window",
-        [CSP_UNSTITCHED_PC] = "window ended elsewhere",
-        [CSP_UNSTITCHED_CONTEXT] = "window of another thread",
-        [CSP_UNSTITCHED_AMBIGUOUS] = "several windows fit",
-        [CSP_UNSTITCHED_CUT] = "window cut short",
-    };
-    return names[reason];
-}
-
-const char *csp_verdict_name(enum csp_verdict verdict)
-{
-    static const char *const names[CSP_VERDICT_COUNT] = {
-        [CSP_VERDICT_NONE] = "none",           [CSP_VERDICT_EXACT] = "exact",
-        [CSP_VERDICT_TIME] = "time",           [CSP_VERDICT_ORDER] = "order",
-        [CSP_VERDICT_AMBIGUOUS] = "ambiguous", [CSP_VERDICT_NATIVE] = "native",
-    };
-    return names[verdict];
 }

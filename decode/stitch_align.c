@@ -9,6 +9,7 @@ enum {
     BLOCK_COLUMNS = 4096, /* aligned at once */
     KEEP_COLUMNS = 3072,  /* of those, believed: what lies near the cut is aligned again */
     BAND_SLACK = 64,
+    BAND_CUT = 640, /* where it is not known how many rows belong to the columns at hand */
     BAND_LIMIT = 1024,
 };
 
@@ -17,20 +18,23 @@ enum {
  * column c; backward(c, r) of everything from them on. */
 struct block {
     uint32_t row_first, rows, column_first, columns, width;
-    uint32_t *forward, *backward; /* (columns + 1) x (width + 1) */
-    uint8_t *score;               /* columns x width */
+    uint32_t all_rows, all_columns; /* those of later blocks too: the diagonal */
+    uint32_t *forward, *backward;   /* (columns + 1) x (width + 1) */
+    uint8_t *score;                 /* columns x width */
 };
 
-/* The band follows the diagonal from corner to corner: the first column's begins at the first row,
- * the last column's ends at the last. */
+static uint32_t diagonal(const struct block *block, uint32_t column)
+{
+    return (uint32_t)((uint64_t)block->all_rows * column / block->all_columns);
+}
+
+/* The band has the diagonal from corner to corner in its middle: where more of one side was lost,
+ * the alignment strays from it to either side. */
 static uint32_t first_row(const struct block *block, uint32_t column)
 {
-    if (block->rows <= block->width)
-        return 0;
-    uint64_t last = block->rows - block->width;
-    if (column + 1 >= block->columns)
-        return (uint32_t)last;
-    return (uint32_t)(last * column / (block->columns - 1));
+    uint32_t middle = diagonal(block, column), half = block->width / 2;
+    uint32_t first = middle > half ? middle - half : 0, last = block->rows - block->width;
+    return first < last ? first : last;
 }
 
 static uint32_t *cell(const struct block *block, uint32_t *table, uint32_t column, uint32_t row)
@@ -187,21 +191,24 @@ void csp_align(uint32_t row_first, uint32_t row_last, uint32_t column_first, uin
                csp_align_score_fn *score, const void *user, struct csp_align_pair *pairs)
 {
     while (column_first < column_last) {
-        struct block block = {.row_first = row_first, .column_first = column_first};
         uint32_t columns = column_last - column_first, rows = row_last - row_first;
-        uint32_t keep = columns;
-        if (columns > BLOCK_COLUMNS) {
-            columns = BLOCK_COLUMNS;
-            keep = KEEP_COLUMNS;
-            if (rows > columns + BAND_LIMIT / 2)
-                rows = columns + BAND_LIMIT / 2;
-        }
+        struct block block = {.row_first = row_first,
+                              .rows = rows,
+                              .column_first = column_first,
+                              .columns = columns,
+                              .all_rows = rows,
+                              .all_columns = columns};
         uint32_t skew = rows > columns ? rows - columns : columns - rows;
-        uint32_t width = skew + 2 * BAND_SLACK;
+        uint32_t width = skew < BAND_LIMIT ? 2 * (skew + BAND_SLACK) : BAND_LIMIT, keep = columns;
+        if (columns > BLOCK_COLUMNS) {
+            block.columns = BLOCK_COLUMNS;
+            keep = KEEP_COLUMNS;
+            width = BAND_CUT;
+            uint32_t within = diagonal(&block, BLOCK_COLUMNS) + width / 2;
+            block.rows = within < rows ? within : rows;
+        }
         width = width > BAND_LIMIT ? BAND_LIMIT : width;
-        block.columns = columns;
-        block.rows = rows;
-        block.width = width > rows ? rows : width;
+        block.width = width > block.rows ? block.rows : width;
         uint32_t used = 0;
         if (rows)
             used = align_block(&block, keep, score, user, pairs);

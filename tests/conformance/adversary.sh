@@ -41,7 +41,7 @@ run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 30000))
 options=(--period 1003)
 run threads ./threads $((1 + pauses / 3400))
 
-good="--recall 0.995" fitted="--recall 0.97" mixed="--recall 0.97 --misnamed 0.01" timeless="--recall 0.97 --wrong-order 0.01 --misnamed 1"
+good="--recall 0.995" fitted="--recall 0.97" mixed="--recall 0.97 --wrong-order 0.2 --misnamed 0.01" timeless="--recall 0.97 --wrong-order 0.01 --misnamed 0.5"
 for journal in one threads; do
     kind $journal "nothing wrong" "$good"
     kind $journal "lost samples" "$good" lost-samples

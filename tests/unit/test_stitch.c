@@ -85,7 +85,7 @@ static void a_lost_window_leaves_its_sample_alone(void **state)
         .pauses = {P(112, 0xa0), P(212, 0xb0), P(312, 0xa0)},
         .pause_len = 3,
         .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
-                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
                      {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
     check(&c);
@@ -161,9 +161,9 @@ static void a_pause_while_tracing_is_off_has_no_window(void **state)
         .pause_len = 5,
         .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
                      {0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
-                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
                      {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
-                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC}},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
     };
     check(&c);
 }

@@ -1,0 +1,66 @@
+/* What the files stitch*.c share: one stream while it is stitched. */
+#ifndef CSP_DECODE_STITCH_STATE_H
+#define CSP_DECODE_STITCH_STATE_H
+
+#include "decode/stitch.h"
+
+/* What is known of a window's times, in the samples' clock. Its closing pause lies in [early,
+ * late]; `end` is the best known time of its end, 0 without any. */
+struct csp_stitch_bounds {
+    uint64_t first, last; /* the trace's own time, 0 when it has none or is not believed */
+    uint64_t early, late, end;
+    bool broken; /* cut short, or its time is impossible: it gives no history */
+};
+
+/* How long after a window's end its sample is written, learnt from unmistakable pairs. */
+struct csp_stitch_lag {
+    bool known;
+    int64_t low, high;
+};
+
+struct csp_stitch_state {
+    const struct csp_stitch_stream *stream;
+    struct csp_stitch_bounds *bounds;
+    const struct csp_stitch_resume *
+        *opened_by; /* per pause: the last resume since the one before */
+    uint64_t tolerance;
+    bool use_records; /* the time of a drained window's record is that of its end */
+    struct csp_stitch_lag lag;
+};
+
+static inline bool context_agrees(const struct csp_stitch_window *window,
+                                  const struct csp_stitch_pause *pause)
+{
+    return !window->context || !pause->context || window->context == pause->context;
+}
+
+static inline bool pc_agrees(const struct csp_stitch_window *window,
+                             const struct csp_stitch_pause *pause)
+{
+    return window->end_pc && pause->pc && window->end_pc == pause->pc;
+}
+
+static inline bool pc_contradicts(const struct csp_stitch_window *window,
+                                  const struct csp_stitch_pause *pause)
+{
+    return window->end_pc && pause->pc && window->end_pc != pause->pc;
+}
+
+static inline bool within(const struct csp_stitch_bounds *bounds, uint64_t time)
+{
+    return time >= bounds->early && time <= bounds->late;
+}
+
+static inline bool lag_fits(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    if (!state->lag.known || !state->bounds[window].end)
+        return true;
+    int64_t lag = (int64_t)(state->stream->pauses[pause].time - state->bounds[window].end);
+    return lag >= state->lag.low && lag <= state->lag.high;
+}
+
+/* Tells of each pause without a window why; none of those has a verdict but CSP_VERDICT_AMBIGUOUS.
+ */
+void csp_stitch_name_unpaired(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs);
+
+#endif
