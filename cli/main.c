@@ -85,7 +85,8 @@ static int help(void)
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     puts("  help       this text, or that of a command\n\n"
-         "All commands take --json, -q, -v and --threads N. `csprof collect -- ./app` and then\n"
+         "All commands take --json, -q, -v, --threads N and --no-cache (nothing is read from or\n"
+         "kept in $CSPROF_CACHE, by default ~/.cache/csprof). `csprof collect -- ./app` and then\n"
          "`csprof gen` make a profile for clang -fprofile-sample-use=csprof.prof.");
     return CSP_EXIT_DONE;
 }
@@ -105,6 +106,8 @@ static int take_common_options(struct csp_cli *cli, int argc, char **argv)
             cli->quiet = true;
         } else if (!strcmp(argv[i], "-v")) {
             cli->verbose = true;
+        } else if (!strcmp(argv[i], "--no-cache")) {
+            setenv("CSPROF_CACHE", "off", true);
         } else if (!strcmp(argv[i], "--threads")) {
             if (i + 1 == argc || !csp_parse_count(argv[i + 1], &threads) || threads < 1 ||
                 threads > 1024)

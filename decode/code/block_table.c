@@ -4,10 +4,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "decode/code/aarch64.h"
+#include "decode/code/block_store.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,6 +22,9 @@ struct csp_block_cache {
     size_t size;
     pthread_mutex_t lock; /* taken to make a table, never to read one */
     struct csp_block_table *tables[VARIANTS];
+    struct csp_store *store; /* null: tables are not kept */
+    struct csp_build_id build_id;
+    uint32_t loaded[VARIANTS]; /* `used` of each table when it was made */
 };
 
 static struct csp_aarch64 classify(const struct csp_block_table *table, uint32_t word)
@@ -69,6 +74,13 @@ static void populate(void *start, size_t size)
 #endif
 }
 
+static void populate_slots(struct csp_block_table *table)
+{
+    size_t size = ((size_t)table->words + 1) * sizeof *table->slots;
+    if (size <= SLOTS_AT_ONCE)
+        populate(table->slots, size);
+}
+
 /* Code that much is traced in is likely to be traced all over: has twice as many blocks as so far,
  * and once the slots. */
 static void populate_table(struct csp_block_table *table, uint32_t number)
@@ -78,9 +90,8 @@ static void populate_table(struct csp_block_table *table, uint32_t number)
         return;
     uint32_t count = number < table->capacity - number ? number : table->capacity - number;
     populate(&table->blocks[number], count * sizeof *table->blocks);
-    size_t slots = ((size_t)table->words + 1) * sizeof *table->slots;
-    if (made == BUSY && slots <= SLOTS_AT_ONCE)
-        populate(table->slots, slots);
+    if (made == BUSY)
+        populate_slots(table);
 }
 
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
@@ -125,6 +136,17 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
     return next;
 }
 
+void csp_block_table_fill(struct csp_block_table *table, const struct csp_block *blocks,
+                          size_t count)
+{
+    populate(csp_block_numbered(table, table->used), count * sizeof *blocks);
+    populate_slots(table);
+    memcpy(csp_block_numbered(table, table->used), blocks, count * sizeof *blocks);
+    for (size_t i = 0; i < count; i++, table->used += CSP_BLOCK_UNITS)
+        table->slots[blocks[i].start / 4] =
+            csp_block_runs_out(&blocks[i]) ? table->used | CSP_SLOT_RUNS_OUT : table->used;
+}
+
 static void *reserve(size_t size)
 {
     void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -144,7 +166,7 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
     table->words = (uint32_t)(cache->size / 4);
     table->isa = (uint8_t)isa;
     table->waits = waits;
-    table->used = (CSP_BLOCK_FIRST + CSP_BLOCK_UNITS - 1) / CSP_BLOCK_UNITS * CSP_BLOCK_UNITS;
+    table->used = CSP_BLOCK_NUMBER_FIRST;
     table->capacity = table->used + (table->words + SPARE_BLOCKS) * CSP_BLOCK_UNITS;
     table->slots = reserve(((size_t)table->words + 1) * sizeof *table->slots);
     table->blocks = reserve((size_t)table->capacity * sizeof *table->blocks);
@@ -162,6 +184,13 @@ struct csp_block_cache *csp_block_cache_create(const void *code, size_t size)
     return cache;
 }
 
+void csp_block_cache_keep(struct csp_block_cache *cache, struct csp_store *store,
+                          const struct csp_build_id *build_id)
+{
+    cache->store = store;
+    cache->build_id = *build_id;
+}
+
 void csp_block_cache_destroy(struct csp_block_cache *cache)
 {
     if (!cache)
@@ -170,6 +199,7 @@ void csp_block_cache_destroy(struct csp_block_cache *cache)
         struct csp_block_table *table = cache->tables[i];
         if (!table)
             continue;
+        csp_block_table_save(table, cache->store, &cache->build_id, cache->loaded[i]);
         munmap(table->slots, ((size_t)table->words + 1) * sizeof *table->slots);
         munmap(table->blocks, (size_t)table->capacity * sizeof *table->blocks);
         free(table);
@@ -191,6 +221,8 @@ struct csp_block_table *csp_block_cache_table(struct csp_block_cache *cache, enu
     table = *place;
     if (!table) {
         table = create_table(cache, isa, waits);
+        csp_block_table_load(table, cache->store, &cache->build_id);
+        cache->loaded[isa * 2 + waits] = table->used;
         __atomic_store_n(place, table, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&cache->lock);

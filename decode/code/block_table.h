@@ -75,6 +75,8 @@ struct csp_block_table {
 
 /* Numbers count units of 8 bytes, which saves a multiplication for each range. */
 enum { CSP_BLOCK_UNITS = sizeof(struct csp_block) / sizeof(uint64_t) };
+/* The first one that is given out. */
+enum { CSP_BLOCK_NUMBER_FIRST = (CSP_BLOCK_FIRST / CSP_BLOCK_UNITS + 1) * CSP_BLOCK_UNITS };
 
 static inline struct csp_block *csp_block_numbered(const struct csp_block_table *table,
                                                    uint32_t number)
@@ -106,12 +108,22 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
  * outside of it. Only for direct branches. */
 int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number);
 
+/* Fills an empty table that nobody uses yet with the first blocks of another of the same code. */
+void csp_block_table_fill(struct csp_block_table *table, const struct csp_block *blocks,
+                          size_t count);
+
 /* The tables of one piece of code, one for each way of walking it, made on demand. The code must
  * outlive it. Safe from any thread. */
 struct csp_block_cache;
 
 struct csp_block_cache *csp_block_cache_create(const void *code, size_t size);
 void csp_block_cache_destroy(struct csp_block_cache *cache);
+struct csp_store;
+struct csp_build_id;
+/* Has tables loaded from a store when they are made, and saved when the cache is destroyed
+ * (decode/code/block_store.h). Before any table is made. */
+void csp_block_cache_keep(struct csp_block_cache *cache, struct csp_store *store,
+                          const struct csp_build_id *build_id);
 /* Null for an instruction set that cannot be walked. */
 struct csp_block_table *csp_block_cache_table(struct csp_block_cache *cache, enum csp_isa isa,
                                               bool waits);

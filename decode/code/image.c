@@ -5,11 +5,13 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/intern.h"
+#include "cache/store.h"
 
 #include <dirent.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -35,6 +37,7 @@ struct override {
 
 struct csp_images {
     pthread_mutex_t lock;
+    struct csp_store *store; /* may be null */
     char *symfs;
     CSP_VEC(struct override) overrides;
     CSP_VEC(struct image_file *) files;
@@ -151,8 +154,10 @@ static bool read_image(struct csp_images *images, struct csp_image *image)
     read_segments(images, elf, image);
     bool usable = has_code(elf);
     elf_end(elf);
-    if (usable)
+    if (usable) {
         image->blocks = csp_block_cache_create(image->data, image->size);
+        csp_block_cache_keep(image->blocks, images->store, &image->build_id);
+    }
     return usable;
 }
 
@@ -426,6 +431,9 @@ int csp_images_create(struct csp_images **out, const struct csp_image_options *o
     struct stat status;
     int error = 0;
     pthread_mutex_init(&images->lock, NULL);
+    char *folder = csp_store_folder();
+    images->store = csp_store_open(folder, diag);
+    free(folder);
     if (options->symfs) {
         images->symfs = csp_strdup(options->symfs);
         if (stat(options->symfs, &status) != 0 || !S_ISDIR(status.st_mode))
@@ -459,6 +467,7 @@ void csp_images_destroy(struct csp_images *images)
     csp_vec_free(&images->answers);
     csp_intern_free(&images->questions);
     csp_arena_free(&images->arena);
+    csp_store_close(images->store);
     pthread_mutex_destroy(&images->lock);
     free(images->symfs);
     free(images);
