@@ -8,7 +8,7 @@ enum what { PLAIN, JUMP, CALL, COND, JUMP_REG, CALL_REG, RET, ERET, BARRIER, WAI
 struct generator {
     struct csp_generated_trace *trace;
     uint64_t random;
-    bool ete, has_context_id, has_vmid, has_stack, counts_commit, waits;
+    bool ete, has_context_id, has_vmid, has_stack, counts_commit, waits, starts_are_p0;
     uint32_t bias;             /* of four conditional branches, this many are taken */
     uint32_t depth_max, depth; /* of speculation; uncommitted P0 elements as the decoder counts */
     /* Where the program is. */
@@ -378,7 +378,7 @@ static void cancel_some(struct generator *g)
 static void mispredict(struct generator *g, bool taken)
 {
     flush_atoms(g);
-    uint32_t wrong = 0;
+    uint32_t wrong = 0, own;
     switch (below(g, 5)) {
     case 0:
         header(g, taken ? 0xf6 : 0xf7);
@@ -391,16 +391,21 @@ static void mispredict(struct generator *g, bool taken)
         break;
     case 2: /* and a wrong path behind it */
         header(g, taken ? 0xf6 : 0xf7);
+        if (one_in(g, 2)) { /* in the same packet: taken back before it counts */
+            header(g, one_in(g, 2) ? 0x35 : 0x37);
+            break;
+        }
+        wrong = 1;
         header(g, 0xf7);
         header(g, 0x34);
-        wrong = 1;
         break;
     case 3:
+        own = below(g, 2); /* an E in the same packet: taken back before it counts */
+        wrong = 1 + below(g, 3) + !own;
         header(g, taken ? 0xf6 : 0xf7);
-        wrong = 2 + below(g, 3);
         for (uint32_t i = 0; i < wrong; i++)
             header(g, one_in(g, 2) ? 0xf7 : 0xf6);
-        header(g, (uint8_t)(0x38 | (wrong - 2) << 1));
+        header(g, (uint8_t)(0x38 | (wrong + own - 2) << 1 | own));
         break;
     default:
         header(g, taken ? 0xf6 : 0xf7);
@@ -463,7 +468,23 @@ static void put_timestamp(struct generator *g)
 static void put_other(struct generator *g)
 {
     flush_atoms(g);
-    switch (below(g, g->ete ? 6 : 2)) {
+    switch (below(g, g->ete ? 8 : 3)) {
+    case 2:
+        if (g->counts_commit) { /* its cycle counts commit, too */
+            header(g, 0x71);
+        } else {
+            bool unknown = one_in(g, 2);
+            header(g, unknown ? 0x0f : 0x0e);
+            if (!unknown)
+                put_continued(g, below(g, 1 << 20));
+        }
+        tell(g, CSP_ELEMENT_OTHER);
+        break;
+    case 7:
+        header(g, 0x0a);
+        count_p0(g, g->starts_are_p0);
+        tell(g, CSP_ELEMENT_OTHER);
+        break;
     case 0:
         header(g, (uint8_t)(0x71 + below(g, 15)));
         tell(g, CSP_ELEMENT_OTHER);
@@ -475,7 +496,7 @@ static void put_other(struct generator *g)
         }
         header(g, 0x70);
         break;
-    case 2:
+    case 6:
         header(g, 0x88);
         tell(g, CSP_ELEMENT_OTHER);
         break;
@@ -490,7 +511,8 @@ static void put_other(struct generator *g)
         tell(g, CSP_ELEMENT_OTHER);
         break;
     default:
-        header(g, 0x06); /* transaction failure */
+        header(g, 0x06);
+        g->trace->kinds[CSP_GENERATED_FAILURE]++;
         put(g, 0x18 << 1);
         put(g, 0x70);
         remember(g, 0);
@@ -564,8 +586,11 @@ static void run_q(struct generator *g)
     tell_range(g, g->word, last, at_branch);
     g->word = next;
     uint64_t address = here(g), changed = address ^ g->history[0];
-    if (g->history[1] == address) {
-        header(g, 0xa1);
+    unsigned entry = 0;
+    while (entry < 3 && g->history[entry] != address)
+        entry++;
+    if (entry < 3) {
+        header(g, (uint8_t)(0xa0 + entry));
     } else if (!(changed >> 17)) {
         header(g, 0xa5);
         put_short(g, address, changed);
@@ -695,6 +720,7 @@ static void lose_trace(struct generator *g)
     bool overflow = one_in(g, 2);
     header(g, 0x00);
     put(g, overflow ? 0x05 : 0x03);
+    g->trace->kinds[overflow ? CSP_GENERATED_OVERFLOW : CSP_GENERATED_DISCARD]++;
     tell(g, overflow ? CSP_ELEMENT_OVERFLOW : CSP_ELEMENT_DISCARD);
     g->depth = 0;
     g->address_due = false;
@@ -759,6 +785,7 @@ static void configure(struct generator *g)
     g->bias = below(g, 5);
     g->depth_max = depths[below(g, 4)];
     g->counts_commit = g->depth_max && one_in(g, 2);
+    g->starts_are_p0 = one_in(g, 2); /* transaction starts */
     config->protocol = g->ete ? CSP_PROTOCOL_ETE : CSP_PROTOCOL_ETMV4;
     config->configr = 1 | 1u << 11 | (g->has_context_id ? 1u << 6 : 0) |
                       (g->has_vmid ? 1u << 7 : 0) | (g->has_stack ? 1u << 12 : 0) |
@@ -766,7 +793,8 @@ static void configure(struct generator *g)
     config->trace_id = 0x10;
     config->traceidr = 0x10;
     /* 64-bit timestamps, Q elements, commit option. */
-    config->idr0 = 1 | 8u << 24 | 1u << 15 | 1u << 9 | 1u << 7 | (g->counts_commit ? 0 : 1u << 29);
+    config->idr0 = 1 | 8u << 24 | (g->starts_are_p0 ? 0 : 1u << 26) | 1u << 15 | 1u << 9 | 1u << 7 |
+                   (g->counts_commit ? 0 : 1u << 29);
     config->idr1 = g->ete ? 0x4100fff3 : 0x4100f431;
     config->idr2 = 4u << 10 | 4u << 5 | 8 | 8u << 25 | (g->waits ? 1u << 31 : 0);
     config->idr8 = g->depth_max;

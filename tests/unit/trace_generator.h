@@ -12,6 +12,13 @@
 #include "decode/trace/engine.h"
 
 enum { CSP_GENERATED_REGIONS = 2, CSP_GENERATED_WORDS = 400 };
+/* Kinds of packets, beyond those that their first byte tells. */
+enum {
+    CSP_GENERATED_OVERFLOW = 256,
+    CSP_GENERATED_DISCARD,
+    CSP_GENERATED_FAILURE, /* of a transaction */
+    CSP_GENERATED_KINDS
+};
 
 struct csp_generated_code {
     uint64_t base;
@@ -27,7 +34,7 @@ struct csp_generated_trace {
     struct csp_generated_code code[CSP_GENERATED_REGIONS];
     struct csp_buf bytes;
     CSP_VEC(struct csp_element) truth;
-    unsigned kinds[256]; /* how often each header byte was written */
+    unsigned kinds[CSP_GENERATED_KINDS]; /* how often each header byte, and kind, was written */
 };
 
 struct csp_generated_trace *csp_generate_trace(uint64_t seed, unsigned steps);
