@@ -132,6 +132,7 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
     struct check check = {.cli = cli, .top = 10, .max_bogus = 100};
     check.options = (struct csp_recording_trust_options){.path = "csprof.data",
                                                          .rules = CSP_TRUST_RULES,
+                                                         .threads = cli->threads,
                                                          .engine = csp_engine_create_native,
                                                          .threads = cli->threads,
                                                          .progress = &progress};

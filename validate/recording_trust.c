@@ -286,6 +286,7 @@ static bool open_program(struct csp_profgen *profgen, struct csp_recording *reco
     struct csp_profgen_options how = csp_profgen_defaults();
     how.binary_path = path;
     how.rules = options->rules;
+    how.threads = options->threads;
     if (!csp_profgen_open(profgen, &how, options->binary ? diag : NULL))
         return true;
     if (!options->binary)

@@ -52,6 +52,7 @@ struct csp_recording_trust_options {
     const char *path, *binary; /* binary: null: the one most callchains are in */
     const char *symfs;
     unsigned rules; /* 1 << csp_sample_rule: what counts as a contradiction */
+    unsigned threads;
     csp_engine_create_fn *engine;
     unsigned threads;
     struct csp_progress *progress;
