@@ -6,6 +6,21 @@
 
 #include <string.h>
 
+/* BOLT's inputs are flat counts of addresses. */
+static int choose_bolt(struct gen *gen)
+{
+    struct csp_profgen_options *options = &gen->options;
+    int format = (int)options->profile.format;
+    if (format != CSP_FORMAT_PREAGG && format != CSP_FORMAT_FDATA)
+        return CSP_EXIT_DONE;
+    if (gen->unsymbolized.len || gen->profile_path || options->compat)
+        return csp_cli_usage(gen->cli, "what BOLT reads is made of samples: -i, --perfscript, "
+                                       "--aggregate, without --compat");
+    options->bolt = format == CSP_FORMAT_PREAGG ? CSP_BOLT_PREAGG : CSP_BOLT_FDATA;
+    options->mode = CSP_PROFGEN_FLAT;
+    return CSP_EXIT_DONE;
+}
+
 static int check_options(struct gen *gen)
 {
     struct csp_profgen_options *options = &gen->options;
@@ -33,7 +48,7 @@ static int check_options(struct gen *gen)
         return csp_cli_usage(gen->cli, "this input needs the binary too: name it with -b");
     if (gen->detailed_warnings)
         gen->cli->verbose = true;
-    return CSP_EXIT_DONE;
+    return choose_bolt(gen);
 }
 
 /* Whether there were samples enough, as far as the profile itself tells. */
@@ -89,7 +104,7 @@ static int check_quality(const struct gen *gen, const struct csp_sample_check_st
 static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
 {
     const struct csp_profgen_stats *stats = &profgen->stats;
-    if (!gen->options.skip_symbolization && !gen->options.aggregate)
+    if (!gen->options.skip_symbolization && !gen->options.aggregate && !gen->options.bolt)
         print_density(gen, stats->profile.density);
     if (gen->cli->json) {
         struct csp_buf text = {0};
@@ -108,11 +123,18 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
                  (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
         return;
     }
-    csp_note(&gen->cli->diag,
-             "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
-             gen->output_path, (unsigned long long)stats->profile.functions,
-             (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
-             (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+    if (gen->options.bolt)
+        csp_note(&gen->cli->diag, "%s: %llu lines for BOLT from %llu of %llu samples",
+                 gen->output_path, (unsigned long long)stats->bolt_lines,
+                 (unsigned long long)stats->samples.used,
+                 (unsigned long long)stats->samples.samples);
+    else
+        csp_note(
+            &gen->cli->diag,
+            "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
+            gen->output_path, (unsigned long long)stats->profile.functions,
+            (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
+            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
     print_checks(gen, &stats->checks);
 }
 
@@ -257,7 +279,9 @@ const struct csp_command csp_command_gen = {
         "  -o, --output FILE   where to write (csprof.prof)\n"
         "  --format F          extbinary (default), text, or binary (no profiles by probes);\n"
         "                      aggregate: all samples, to be merged with others and made a profile "
-        "later\n"
+        "later;\n"
+        "                      fdata, preagg: what llvm-bolt -data and perf2bolt -pa read, of any "
+        "binary\n"
         "  --mode M            cs: by calling context; flat: without; auto (default): by context "
         "when\n"
         "                      the samples have callchains (--ignore-stack-samples is --mode "

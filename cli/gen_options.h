@@ -7,7 +7,11 @@
 #include "profgen/recording_input.h"
 
 /* Of --format, beside those of enum csp_profile_format. */
-enum { CSP_FORMAT_AGGREGATE = CSP_PROFILE_BINARY + 1 };
+enum {
+    CSP_FORMAT_AGGREGATE = CSP_PROFILE_BINARY + 1,
+    CSP_FORMAT_PREAGG,
+    CSP_FORMAT_FDATA,
+};
 
 struct gen {
     struct csp_cli *cli;

@@ -46,10 +46,12 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
         .by_lines = options->by_lines || options->mode == CSP_PROFGEN_LINE_CONTEXTS ||
                     options->mode == CSP_PROFGEN_LINE_FLAT,
         .without_symbols = !options->load_symbols,
+        .code_only = options->bolt,
         .compat = options->compat,
     };
     int error = csp_program_open(&gen->program, &program, diag);
-    if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat)
+    if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat &&
+        !options->bolt)
         csp_warn(diag,
                  "%s has no pseudo-probes (-fpseudo-probe-for-profiling): it is profiled by its "
                  "debug lines, which tell less after optimisation",

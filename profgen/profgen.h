@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "profgen/address_map.h"
 #include "profgen/aggregate.h"
+#include "profgen/bolt.h"
 #include "profgen/counters.h"
 #include "profgen/data_access.h"
 #include "profgen/generate.h"
@@ -46,10 +47,11 @@ struct csp_profgen_options {
     bool symbol_list;   /* extbinary holds the names of all functions */
     bool compat;        /* llvm-profgen 22's choices throughout */
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
-    bool aggregate;     /* write an aggregate (profgen/aggregate.h) instead of a profile */
-    bool digests;       /* tell inputs by their digests, and do not count one twice … */
-    bool duplicates;    /* … unless that is meant */
-    unsigned threads;   /* 0 is one; the result does not depend on it */
+    enum csp_bolt_format bolt; /* write for BOLT instead of a profile */
+    bool aggregate;            /* write an aggregate (profgen/aggregate.h) instead of a profile */
+    bool digests;              /* tell inputs by their digests, and do not count one twice … */
+    bool duplicates;           /* … unless that is meant */
+    unsigned threads;          /* 0 is one; the result does not depend on it */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
     uint32_t max_search_depth;
@@ -73,6 +75,7 @@ struct csp_profgen_stats {
     uint64_t unwound_contexts, range_counters, branch_counters;
     uint64_t call_probes_rebuilt, calls_without_probe, unplaced_probes, missing_guids;
     struct csp_profile_result profile;
+    uint64_t bolt_lines;
     uint64_t profile_bytes;
 };
 

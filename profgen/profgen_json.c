@@ -63,6 +63,7 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     csp_json_number(json, "trimmed_functions", stats->profile.trimmed_functions);
     csp_json_number(json, "functions", stats->profile.functions);
     csp_json_number(json, "total_count", stats->profile.total_samples);
+    csp_json_number(json, "bolt_lines", stats->bolt_lines);
     csp_json_number(json, "profile_bytes", stats->profile_bytes);
     csp_json_number(json, "unknown_lines", stats->text.other_lines);
     csp_json_number(json, "bad_branches", stats->text.bad_branches);

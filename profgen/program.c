@@ -115,7 +115,8 @@ static void read_symbols(struct csp_program *program, Elf_Scn *section, const GE
                                          .size = symbol.st_size,
                                          .name = name ? name : "",
                                          .order = (uint32_t)i,
-                                         .function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
+                                         .function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC,
+                                         .local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
     }
 }
 
@@ -285,7 +286,7 @@ static int choose_probes_or_lines(struct csp_program *program, const struct sect
 {
     program->has_lines = csp_debug_info_units(program->debug) != 0;
     program->uses_probes = found->names && found->probes && !options->by_lines;
-    if (program->uses_probes || program->has_lines || options->compat)
+    if (program->uses_probes || program->has_lines || options->compat || options->code_only)
         return 0;
     if (options->by_lines && found->probes)
         return csp_fail(diag, CSP_ERR_INPUT,

@@ -32,6 +32,7 @@ struct csp_symbol {
     const char *name; /* belongs to the binary */
     uint32_t order;   /* in the symbol table */
     bool function;    /* STT_FUNC */
+    bool local;       /* STB_LOCAL */
 };
 
 struct csp_program {
@@ -67,6 +68,7 @@ struct csp_program_options {
     bool by_lines;          /* even if there are pseudo-probes */
     bool without_symbols;   /* the symbol table adds no functions to those of the debug information
                              */
+    bool code_only;         /* neither pseudo-probes nor lines are needed */
     bool compat;            /* llvm-profgen 22's choices */
 };
 
