@@ -25,11 +25,15 @@ static int check_options(struct gen *gen)
 {
     struct csp_profgen_options *options = &gen->options;
     size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
-    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->profile_path != NULL);
+    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->branch_lists.len != 0) +
+                (gen->profile_path != NULL);
     if (kinds > 1)
-        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), "
+        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), --branch-list, "
                                        "--unsymbolized-profile and --llvm-sample-profile do not "
                                        "go together");
+    if (gen->branch_lists.len &&
+        (options->mode == CSP_PROFGEN_CONTEXTS || options->mode == CSP_PROFGEN_LINE_CONTEXTS))
+        return csp_cli_usage(gen->cli, "a branch list tells of no contexts: its profile is flat");
     options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
     options->digests = options->aggregate || gen->aggregates.len || samples > 1;
     if (options->compat && (options->aggregate || gen->aggregates.len))
@@ -39,7 +43,7 @@ static int check_options(struct gen *gen)
         if (!strcmp(gen->inputs.data[i], "-"))
             return csp_cli_usage(gen->cli, "a recording from standard input cannot be told from "
                                            "others: put it in a file");
-    if (options->aggregate && (gen->unsymbolized.len || gen->profile_path))
+    if (options->aggregate && (gen->unsymbolized.len || gen->branch_lists.len || gen->profile_path))
         return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
                                        "--aggregate");
     if (!kinds)
@@ -179,6 +183,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
     for (size_t i = 0; i < gen->aggregates.len && !error; i++)
         error = csp_profgen_aggregate(profgen, gen->aggregates.data[i], diag);
+    for (size_t i = 0; i < gen->branch_lists.len && !error; i++)
+        error = csp_profgen_branch_list(profgen, gen->branch_lists.data[i], diag);
     for (size_t i = 0; i < gen->unsymbolized.len && !error; i++)
         error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
     if (!error && gen->profile_path)
@@ -234,6 +240,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_vec_free(&gen.scripts);
     csp_vec_free(&gen.aggregates);
     csp_vec_free(&gen.unsymbolized);
+    csp_vec_free(&gen.branch_lists);
     return code;
 }
 
@@ -259,6 +266,7 @@ const struct csp_command csp_command_gen = {
         "  --allow-duplicates  count an input twice that is there twice; else that is an error\n"
         "  -b, --binary FILE   the binary that ran, not stripped (by default the one that most of\n"
         "                      the recording's callchains are in)\n"
+        "  --branch-list FILE  what simpleperf's inject writes: counts of ranges and branches\n"
         "  --unsymbolized-profile FILE\n"
         "                      counters by address, as --skip-symbolization writes them (--up)\n"
         "  --llvm-sample-profile FILE\n"

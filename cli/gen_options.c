@@ -33,6 +33,7 @@ static const struct option options[] = {
     {"--allow-duplicates", SWITCH, IN(options.duplicates), 0, NULL},
     {"--unsymbolized-profile", FILES, IN(unsymbolized), 0, NULL},
     {"--up", FILES, IN(unsymbolized), 0, NULL},
+    {"--branch-list", FILES, IN(branch_lists), 0, NULL},
     {"--llvm-sample-profile", TEXT, IN(profile_path), 0, NULL},
     {"--data-access-perftrace", TEXT, IN(data_access_path), 0, NULL},
     {"--pid", COUNT64, IN(options.pid), IN(options.has_pid), NULL},
@@ -170,6 +171,8 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
             csp_vec_push(&gen->inputs, value);
         else if (option->offset == IN(unsymbolized))
             csp_vec_push(&gen->unsymbolized, value);
+        else if (option->offset == IN(branch_lists))
+            csp_vec_push(&gen->branch_lists, value);
         else if (option->offset == IN(aggregates))
             csp_vec_push(&gen->aggregates, value);
         else

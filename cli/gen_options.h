@@ -16,7 +16,7 @@ enum {
 struct gen {
     struct csp_cli *cli;
     struct csp_profgen_options options;
-    CSP_VEC(const char *) inputs, scripts, aggregates, unsymbolized;
+    CSP_VEC(const char *) inputs, scripts, aggregates, unsymbolized, branch_lists;
     const char *profile_path; /* a profile instead of samples */
     const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;

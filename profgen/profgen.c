@@ -132,6 +132,20 @@ int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct c
     return error;
 }
 
+int csp_profgen_branch_list(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+{
+    struct csp_file file;
+    int error = csp_file_map(&file, path, diag);
+    if (error)
+        return error;
+    csp_profgen_decide_mode(gen, false);
+    error =
+        csp_branch_list_read(&file, &gen->program, &gen->counters, &gen->stats.branch_list, diag);
+    csp_file_unmap(&file);
+    gen->counters_given = true;
+    return error;
+}
+
 int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
     int error = csp_profile_read(&gen->profile, path, diag);

@@ -17,6 +17,7 @@
 #include "profgen/address_map.h"
 #include "profgen/aggregate.h"
 #include "profgen/bolt.h"
+#include "profgen/branch_list.h"
 #include "profgen/counters.h"
 #include "profgen/data_access.h"
 #include "profgen/generate.h"
@@ -75,6 +76,7 @@ struct csp_profgen_stats {
     uint64_t unwound_contexts, range_counters, branch_counters;
     uint64_t call_probes_rebuilt, calls_without_probe, unplaced_probes, missing_guids;
     struct csp_profile_result profile;
+    struct csp_branch_list_stats branch_list;
     uint64_t bolt_lines;
     uint64_t profile_bytes;
 };
@@ -104,6 +106,9 @@ void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample
 /* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,
  * CSP_ERR_IO. */
 int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds the counts of a branch list (profgen/branch_list.h); the profile is flat, then. Errors:
+ * CSP_ERR_INPUT, CSP_ERR_IO. */
+int csp_profgen_branch_list(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
 /* Takes a finished profile instead of samples: contexts may be merged or pre-inlined. Errors:
  * CSP_ERR_INPUT. */
 int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
