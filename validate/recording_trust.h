@@ -54,7 +54,6 @@ struct csp_recording_trust_options {
     unsigned rules; /* 1 << csp_sample_rule: what counts as a contradiction */
     unsigned threads;
     csp_engine_create_fn *engine;
-    unsigned threads;
     struct csp_progress *progress;
 };
 
