@@ -134,7 +134,6 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
                                                          .rules = CSP_TRUST_RULES,
                                                          .threads = cli->threads,
                                                          .engine = csp_engine_create_native,
-                                                         .threads = cli->threads,
                                                          .progress = &progress};
     int code = parse(&check, argc, argv);
     if (code)
