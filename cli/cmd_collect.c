@@ -73,6 +73,9 @@ static const char usage[] =
     "                          insn: windows begin and end at any instruction (default); block: "
     "at\n"
     "                          branch targets only, about twice as fast\n"
+    "  --cover N               end windows early at each instruction that runs, until N have "
+    "ended\n"
+    "                          there: samples everywhere, for tests of call stacks\n"
     "  --seed N                of the skid and of what is random in the program's start (1); the\n"
     "                          same seed gives the same windows\n"
     "  --truth FILE            write what really happened, for tests\n"
@@ -197,6 +200,8 @@ static bool parse_emulated(struct csp_collect *collect, const char *name, const 
         *good = parse_trace_options(value, &settings->configr);
     else if (!strcmp(name, "--trace-buffer"))
         *good = parse_power_of_two(value, &settings->sink_size);
+    else if (!strcmp(name, "--cover"))
+        *good = parse_cycles(value, 1, &settings->cover);
     else if (!strcmp(name, "--seed"))
         *good = csp_parse_count(value, &settings->seed);
     else if (!strcmp(name, "--protocol"))

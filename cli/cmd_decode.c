@@ -43,6 +43,7 @@ struct decode {
     struct csp_trace_stats stats;
     struct csp_recording_samples_stats samples;
     uint64_t period;
+    bool recorded_stacks;
 };
 
 static int take_format(struct decode *decode, const char *name)
@@ -74,6 +75,14 @@ static int take_period(struct decode *decode, const char *value)
     return csp_cli_usage(decode->cli, "--period takes a number of instructions, not '%s'", value);
 }
 
+static int take_stacks(struct decode *decode, const char *value)
+{
+    decode->recorded_stacks = !strcmp(value, "recorded");
+    if (decode->recorded_stacks || !strcmp(value, "repaired"))
+        return 0;
+    return csp_cli_usage(decode->cli, "--stacks takes repaired or recorded, not '%s'", value);
+}
+
 static int take_option(struct decode *decode, const char *option, const char *value)
 {
     if (!strcmp(option, "-i"))
@@ -90,6 +99,8 @@ static int take_option(struct decode *decode, const char *option, const char *va
         return take_format(decode, value);
     else if (!strcmp(option, "--period"))
         return take_period(decode, value);
+    else if (!strcmp(option, "--stacks"))
+        return take_stacks(decode, value);
     else
         return take_engine(decode, value);
     return 0;
@@ -97,8 +108,8 @@ static int take_option(struct decode *decode, const char *option, const char *va
 
 static int take_options(struct decode *decode, int argc, char **argv)
 {
-    static const char *const known[] = {"-i",     "--snapshot", "-o",       "--symfs",
-                                        "--code", "--format",   "--engine", "--period"};
+    static const char *const known[] = {"-i",       "--snapshot", "-o",       "--symfs", "--code",
+                                        "--format", "--engine",   "--period", "--stacks"};
     for (int i = 1; i < argc; i += 2) {
         bool found = false;
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
@@ -173,6 +184,7 @@ static int decode_samples(struct decode *decode, struct csp_progress *progress)
         .started = format == CSP_DECODE_PACKETS ? csp_decode_output_started : NULL,
         .progress = progress,
         .period = format == CSP_DECODE_SAMPLES ? decode->period : 0,
+        .recorded_stacks = decode->recorded_stacks,
     };
     int error =
         csp_recording_samples(decode->recording, &options, &decode->samples, &decode->cli->diag);
@@ -264,6 +276,7 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
     csp_json_number(json, "joined_runs", stitch->made.joined_runs);
     csp_json_number(json, "callchains_repaired_by_history", stitch->made.repaired_by_history);
     csp_json_number(json, "callchains_repaired_by_lr", stitch->made.repaired_by_lr);
+    csp_json_number(json, "callchains_missing_a_caller", stitch->made.missing_callers);
     csp_json_signed(json, "sample_lag_ns", stitch->clock.lag_median);
     csp_json_signed(json, "sample_lag_limit_ns", stitch->clock.lag_limit);
 }
@@ -411,6 +424,9 @@ const struct csp_command csp_command_decode = {
         "                   was not, none if it is no branch\n"
         "           packets a line `offset source text` per packet\n"
         "           none    nothing but the statistics\n"
+        "  --stacks repaired|recorded\n"
+        "                   whether frames that the kernel's walk missed are put into callchains\n"
+        "                   (the default) or not\n"
         "  --threads N      decode on so many processors at once (all there are); the output is "
         "the\n"
         "                   same\n"

@@ -28,6 +28,11 @@ static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result 
     if (totals->unexplained)
         csp_warn(diag, "%llu jumps were neither a branch nor a signal; the trace has a gap at each",
                  (unsigned long long)totals->unexplained);
+    if (totals->frame_pointers_wrong)
+        csp_warn(diag,
+                 "the emulator's idea of x29 was wrong %llu times of %llu: callchains may be, too",
+                 (unsigned long long)totals->frame_pointers_wrong,
+                 (unsigned long long)totals->frame_pointers);
     if (!recording->pause_samples)
         csp_warn(diag,
                  "no sample: the program ran only %llu instructions; run it longer, or give "
@@ -56,6 +61,8 @@ static void print_json(const struct csp_collect *collect, const struct csp_emula
     csp_json_number(&json, "aux_bytes", recording->aux_bytes);
     csp_json_number(&json, "signals", totals->signals);
     csp_json_number(&json, "system_calls_in_windows", totals->system_calls_in_windows);
+    csp_json_number(&json, "frame_pointers_checked", totals->frame_pointers);
+    csp_json_number(&json, "frame_pointers_wrong", totals->frame_pointers_wrong);
     csp_json_number(&json, "forks", totals->forks);
     csp_json_number(&json, "execs", totals->execs);
     csp_json_number(&json, "untraced_threads", totals->untraced_threads);

@@ -25,7 +25,27 @@ static void reverse(csp_frames *frames)
     }
 }
 
-void csp_history_open_calls(const struct csp_history *history, csp_frames *out)
+static struct csp_leaf find_leaf(const struct csp_unwind_tables *tables, uint64_t pc)
+{
+    return tables->leaf ? tables->leaf(tables->user, pc)
+                        : (struct csp_leaf){.state = CSP_LEAF_UNKNOWN};
+}
+
+static bool is_within(const struct csp_leaf *function, uint64_t address)
+{
+    return address >= function->start && address < function->end;
+}
+
+static bool is_longjmp(const struct csp_branch *branch, const struct csp_unwind_tables *tables)
+{
+    if (branch->kind != CSP_BRANCH_INDIRECT)
+        return false;
+    struct csp_leaf function = find_leaf(tables, branch->to);
+    return function.end && branch->to != function.start && !is_within(&function, branch->from);
+}
+
+void csp_history_open_calls(const struct csp_history *history,
+                            const struct csp_unwind_tables *tables, csp_frames *out)
 {
     out->len = 0;
     for (size_t i = history->branches.len; i-- > 0;) {
@@ -34,6 +54,8 @@ void csp_history_open_calls(const struct csp_history *history, csp_frames *out)
             csp_vec_push(out, branch->from + A64_INSTRUCTION);
         else if (branch->kind == CSP_BRANCH_RETURN)
             pop_to(out, branch->to);
+        else if (out->len && is_longjmp(branch, tables))
+            out->len = 0;
     }
     reverse(out);
 }
@@ -55,9 +77,32 @@ static uint32_t count_known(const csp_frames *open, size_t next, const uint64_t 
     return len;
 }
 
+static bool lacks_caller(const struct csp_leaf *leaf)
+{
+    return leaf->state == CSP_LEAF_LR || leaf->state == CSP_LEAF_STACK;
+}
+
+/* Whether x30 holds the function's return address. */
+static bool tells_caller(const struct csp_leaf *leaf, uint64_t lr)
+{
+    bool outside = leaf->end && !is_within(leaf, lr);
+    return lr && (leaf->state == CSP_LEAF_LR || outside);
+}
+
+/* Without an open call in the window: whether the chain lacks the first caller, and x30 knows. */
+static unsigned repair_from_register(const struct csp_leaf *leaf, uint64_t lr,
+                                     const uint64_t *callers, uint32_t len, csp_frames *out)
+{
+    if (tells_caller(leaf, lr) && (lacks_caller(leaf) || !len || callers[0] != lr)) {
+        csp_vec_push(out, lr);
+        return CSP_REPAIR_LR;
+    }
+    return lacks_caller(leaf) ? CSP_REPAIR_MISSING : CSP_REPAIR_NONE;
+}
+
 unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t *chain,
-                              uint32_t chain_len, uint64_t lr, enum csp_leaf_state leaf,
-                              csp_frames *out)
+                              uint32_t chain_len, uint64_t lr,
+                              const struct csp_unwind_tables *tables, csp_frames *out)
 {
     out->len = 0;
     if (!chain_len)
@@ -65,17 +110,16 @@ unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t 
     const uint64_t *callers = chain + 1;
     uint32_t caller_len = chain_len - 1, known = 0;
     unsigned repair = CSP_REPAIR_NONE;
-    csp_history_open_calls(history, out);
+    struct csp_leaf leaf = find_leaf(tables, chain[0]);
+    csp_history_open_calls(history, tables, out);
     if (out->len) {
         /* In a recursion all callers look alike: only the tables can tell that the first is
          * missing. */
-        known =
-            count_known(out, leaf == CSP_LEAF_LR || leaf == CSP_LEAF_STACK, callers, caller_len);
+        known = count_known(out, lacks_caller(&leaf), callers, caller_len);
         if (known < out->len)
             repair = CSP_REPAIR_HISTORY;
-    } else if (leaf == CSP_LEAF_LR && lr) {
-        csp_vec_push(out, lr);
-        repair = CSP_REPAIR_LR;
+    } else {
+        repair = repair_from_register(&leaf, lr, callers, caller_len, out);
     }
     csp_vec_reserve(out, caller_len - known + 1);
     for (size_t i = out->len; i-- > 0;)

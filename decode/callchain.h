@@ -4,7 +4,11 @@
  * prologue has set x29. At every moment when the innermost function has no record of its own (a
  * leaf function without one, a prologue, the end of an epilogue, code built without frame pointers)
  * the walk skips the caller. Two things know better: the calls in the window's own history, and the
- * link register where the unwind tables say that the return address is still in it.
+ * link register.
+ *
+ * A function that has called has left an address of its own in x30: where the call returned to. So
+ * an x30 that lies outside of the function still tells, or tells again, who called it; only of an
+ * x30 within it, which is stale or a recursion's, must the unwind tables say which.
  */
 #ifndef CSP_DECODE_CALLCHAIN_H
 #define CSP_DECODE_CALLCHAIN_H
@@ -20,11 +24,25 @@ enum csp_leaf_state {
     CSP_LEAF_STACK, /* on the stack, and no record: the chain lacks the caller, x30 may be stale */
 };
 
+/* What is known of the function that a PC is in. */
+struct csp_leaf {
+    enum csp_leaf_state state;
+    uint64_t start, end; /* of the function; 0, 0: not known, or a part of one that is not entered
+                          * by a call */
+};
+
+/* What the unwind tables say of a PC; without tables the state is unknown. */
+struct csp_unwind_tables {
+    struct csp_leaf (*leaf)(void *user, uint64_t pc); /* null: nothing is known */
+    void *user;
+};
+
 /* What was done to a chain, for statistics: bits. */
 enum csp_callchain_repair {
     CSP_REPAIR_NONE = 0,
     CSP_REPAIR_HISTORY = 1, /* frames were added from the window's calls */
     CSP_REPAIR_LR = 2,      /* the caller was added from the link register */
+    CSP_REPAIR_MISSING = 4, /* the caller is missing, and nothing tells who it was */
 };
 
 typedef CSP_VEC(uint64_t) csp_frames;
@@ -32,11 +50,12 @@ typedef CSP_VEC(uint64_t) csp_frames;
 /* Writes the repaired stack of user frames, leaf first, to `out` (its storage is reused). `chain`
  * is the recorded one: the PC, then return addresses. `lr` is 0 when it was not recorded. */
 unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t *chain,
-                              uint32_t chain_len, uint64_t lr, enum csp_leaf_state leaf,
-                              csp_frames *out);
+                              uint32_t chain_len, uint64_t lr,
+                              const struct csp_unwind_tables *tables, csp_frames *out);
 
 /* The return addresses of the calls in the history that had not returned at its end, innermost
- * first. */
-void csp_history_open_calls(const struct csp_history *history, csp_frames *out);
+ * first. A branch from a register into the middle of another function is a longjmp. */
+void csp_history_open_calls(const struct csp_history *history,
+                            const struct csp_unwind_tables *tables, csp_frames *out);
 
 #endif

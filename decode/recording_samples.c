@@ -49,15 +49,23 @@ static struct csp_leaf_table *leaf_table_of(struct leaves *leaves, const struct 
     return leaf.table;
 }
 
-static enum csp_leaf_state find_leaf(void *user, unsigned worker, uint32_t pid, uint64_t time,
-                                     uint64_t pc)
+static struct csp_leaf find_leaf(void *user, unsigned worker, uint32_t pid, uint64_t time,
+                                 uint64_t pc)
 {
     struct delivery *delivery = user;
+    struct csp_leaf leaf = {.state = CSP_LEAF_UNKNOWN};
     struct csp_location location;
     if (!csp_recording_locate(delivery->recording, pid, time, pc, &location) || !location.image)
-        return CSP_LEAF_UNKNOWN;
+        return leaf;
     struct csp_leaf_table *table = leaf_table_of(&delivery->leaves[worker], location.image);
-    return table ? csp_leaf_table_find(table, location.address) : CSP_LEAF_UNKNOWN;
+    if (!table)
+        return leaf;
+    leaf = csp_leaf_table_find(table, location.address);
+    if (leaf.end) { /* as mapped */
+        leaf.start += pc - location.address;
+        leaf.end = leaf.end == UINT64_MAX ? leaf.end : leaf.end + (pc - location.address);
+    }
+    return leaf;
 }
 
 static uint64_t to_sample_time(void *user, uint64_t timestamp)
@@ -241,6 +249,7 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
         .reader = csp_recording_perfdata(delivery->recording),
         .tolerance = CLOCK_PRECISION_NS,
         .to_sample_time = convert ? to_sample_time : NULL,
+        .recorded_stacks = delivery->options->recorded_stacks,
         .leaf = find_leaf,
         .sample = delivery->options->sample ? pass_on : NULL,
         .print = delivery->options->print ? print : NULL,

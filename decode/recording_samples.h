@@ -31,7 +31,8 @@ struct csp_recording_samples_options {
     const struct csp_trace_consumer *tee; /* also gets what is decoded; may be null */
     void (*started)(void *user, struct csp_engine *engine); /* as of csp_trace_decode, tee's user */
     struct csp_progress *progress;                          /* counts trace bytes; may be null */
-    uint64_t period; /* instructions per sample cut from a trace without pauses; 0: cut none */
+    bool recorded_stacks; /* leave callchains as the kernel wrote them */
+    uint64_t period;      /* instructions per sample cut from a trace without pauses; 0: cut none */
 };
 
 /* Decodes the trace, stitches, and delivers every pause sample and every sample with a branch

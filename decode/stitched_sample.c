@@ -26,17 +26,29 @@ static void take_chain(struct csp_stitched_maker *maker, const struct csp_sample
         maker->chain.data[maker->chain.len++] = csp_sample_frame(record, user.first + i);
 }
 
+/* Whose PCs they are that the unwind tables are asked about. */
+struct asking {
+    const struct csp_stitched_maker *maker;
+    const struct csp_sample *sample;
+};
+
+static struct csp_leaf ask_tables(void *user, uint64_t pc)
+{
+    const struct asking *asking = user;
+    const struct csp_stitched_maker *maker = asking->maker;
+    return maker->leaf(maker->user, maker->worker, asking->sample->pid, asking->sample->time, pc);
+}
+
 static void repair_chain(struct csp_stitched_maker *maker, const struct csp_sample *sample)
 {
-    enum csp_leaf_state leaf = CSP_LEAF_UNKNOWN;
-    if (maker->leaf && maker->chain.len)
-        leaf = maker->leaf(maker->user, maker->worker, sample->pid, sample->time,
-                           maker->chain.data[0]);
+    struct asking asking = {maker, sample};
+    struct csp_unwind_tables tables = {maker->leaf ? ask_tables : NULL, &asking};
     unsigned repair =
         csp_callchain_repair(&maker->history, maker->chain.data, (uint32_t)maker->chain.len,
-                             sample->lr, leaf, &maker->frames);
+                             sample->lr, &tables, &maker->frames);
     maker->stats.repaired_by_history += (repair & CSP_REPAIR_HISTORY) != 0;
     maker->stats.repaired_by_lr += (repair & CSP_REPAIR_LR) != 0;
+    maker->stats.missing_callers += (repair & CSP_REPAIR_MISSING) != 0;
 }
 
 struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
@@ -72,9 +84,11 @@ struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
         maker->stats.joined_runs += maker->history.runs - 1;
     }
     take_chain(maker, &record);
-    repair_chain(maker, &sample);
-    sample.callchain = maker->frames.data;
-    sample.callchain_len = (uint32_t)maker->frames.len;
+    if (!maker->recorded_stacks)
+        repair_chain(maker, &sample);
+    const csp_frames *frames = maker->recorded_stacks ? &maker->chain : &maker->frames;
+    sample.callchain = frames->data;
+    sample.callchain_len = (uint32_t)frames->len;
     return sample;
 }
 

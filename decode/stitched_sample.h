@@ -10,17 +10,18 @@
 struct csp_stitched_stats {
     uint64_t joined_runs; /* gaps bridged in histories */
     uint64_t repaired_by_history, repaired_by_lr;
+    uint64_t missing_callers; /* stacks that lack a frame, and nothing told which */
 };
 
-/* What one thread needs to make samples, one at a time. Zero-initialise, then set the first four.
+/* What one thread needs to make samples, one at a time. Zero-initialise, then set the first five.
  */
 struct csp_stitched_maker {
     const struct csp_perfdata *reader;
     unsigned worker; /* number of the thread, for `leaf` */
     /* What the unwind table says of a PC; null: nothing is known. */
-    enum csp_leaf_state (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time,
-                                uint64_t pc);
-    void *user; /* of that function */
+    struct csp_leaf (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time, uint64_t pc);
+    void *user;           /* of that function */
+    bool recorded_stacks; /* leave callchains as the kernel wrote them */
 
     struct csp_stitched_stats stats;
     struct csp_history history;

@@ -50,8 +50,12 @@ struct csp_stitcher *csp_stitcher_create(const struct csp_stitcher_options *opti
     stitcher->stream_used = csp_calloc(options->index->streams.len, sizeof *stitcher->stream_used);
     stitcher->makers = csp_calloc(threads, sizeof *stitcher->makers);
     for (unsigned i = 0; i < threads; i++)
-        stitcher->makers[i] = (struct csp_stitched_maker){
-            .reader = options->reader, .worker = i, .leaf = options->leaf, .user = options->user};
+        stitcher->makers[i] =
+            (struct csp_stitched_maker){.reader = options->reader,
+                                        .worker = i,
+                                        .leaf = options->leaf,
+                                        .user = options->user,
+                                        .recorded_stacks = options->recorded_stacks};
     stitcher->texts = csp_calloc(csp_ordered_slots(threads), sizeof *stitcher->texts);
     return stitcher;
 }
@@ -405,6 +409,7 @@ struct csp_stitch_stats csp_stitcher_stats(const struct csp_stitcher *stitcher)
         stats.made.joined_runs += made->joined_runs;
         stats.made.repaired_by_history += made->repaired_by_history;
         stats.made.repaired_by_lr += made->repaired_by_lr;
+        stats.made.missing_callers += made->missing_callers;
     }
     return stats;
 }

@@ -37,8 +37,9 @@ struct csp_stitcher_options {
     uint64_t tolerance; /* as in struct csp_stitch_stream */
     /* Trace timestamps to the samples' clock; null: they are that already. */
     uint64_t (*to_sample_time)(void *user, uint64_t timestamp);
-    enum csp_leaf_state (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time,
-                                uint64_t pc); /* as in struct csp_stitched_maker */
+    /* As in struct csp_stitched_maker. */
+    struct csp_leaf (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time, uint64_t pc);
+    bool recorded_stacks;
     /* Samples one after another; or what is written of them; or neither: then they are made only
      * for the sake of the statistics, if at all. */
     csp_sample_fn *sample;

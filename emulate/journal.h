@@ -52,6 +52,8 @@ struct csp_journal_totals {
     uint64_t unexplained;       /* jumps that neither an instruction nor a signal explains */
     uint64_t untraced_threads;  /* for want of a trace ID */
     uint64_t unsampled_windows; /* closed by the end of their thread, or a context switch */
+    uint64_t frame_pointers;    /* stores of x29 at which the emulator's idea of it was checked */
+    uint64_t frame_pointers_wrong;
     uint64_t signals;
     uint64_t system_calls_in_windows;
 };

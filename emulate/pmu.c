@@ -77,6 +77,14 @@ void csp_pmu_interrupt_now(struct csp_pmu *pmu, uint64_t cycle)
     update_deadline(pmu);
 }
 
+void csp_pmu_pause_now(struct csp_pmu *pmu, uint64_t cycle)
+{
+    if (!pmu->tracing)
+        return;
+    pmu->pause_overflow = pmu->pause_due = cycle;
+    update_deadline(pmu);
+}
+
 enum csp_pmu_interrupt csp_pmu_take(struct csp_pmu *pmu, uint64_t cycle)
 {
     enum csp_pmu_interrupt which;

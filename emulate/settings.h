@@ -19,7 +19,8 @@ struct csp_emulate_settings {
     uint32_t configr;              /* TRCCONFIGR: what the trace tells */
     uint64_t window, period, skid; /* cycles */
     uint64_t timestamp_interval;   /* nanoseconds; 0: only where hardware always has one */
-    uint64_t sink_size;            /* bytes; a multiple of the frame's 16 */
+    uint64_t cover; /* each instruction ends so many windows before one goes on past it; 0: no */
+    uint64_t sink_size; /* bytes; a multiple of the frame's 16 */
     uint64_t seed;
     int32_t journal; /* file descriptors */
     int32_t truth;   /* -1: none */

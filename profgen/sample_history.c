@@ -46,7 +46,8 @@ void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_s
                            const struct csp_flat_sample *sample, csp_frames *out)
 {
     read_history(reader, set, sample);
-    csp_history_open_calls(&reader->history, out);
+    const struct csp_unwind_tables none = {0};
+    csp_history_open_calls(&reader->history, &none, out);
     for (size_t i = 0; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
 }
@@ -62,8 +63,9 @@ bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sa
     csp_vec_push(&reader->recorded, csp_flat_newest(set, sample));
     for (uint32_t i = 0; i < len; i++)
         csp_vec_push(&reader->recorded, callers[i] + CSP_CALL_SIZE);
-    unsigned repair = csp_callchain_repair(&reader->history, reader->recorded.data, len + 1, 0,
-                                           CSP_LEAF_UNKNOWN, out);
+    const struct csp_unwind_tables none = {0};
+    unsigned repair =
+        csp_callchain_repair(&reader->history, reader->recorded.data, len + 1, 0, &none, out);
     for (size_t i = 1; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
     /* Another call of the same function than the callchain has is no lost frame: one of the two was

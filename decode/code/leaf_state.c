@@ -9,7 +9,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
-enum { X29 = 29, LR = 30, PROLOGUE_INSTRUCTIONS = 16 };
+enum { X29 = 29, LR = 30, NEARBY = 16 /* instructions */ };
 
 /* A loaded segment that holds code. */
 struct segment {
@@ -23,7 +23,8 @@ struct csp_leaf_table {
     uint64_t search_base;        /* what they are relative to */
     size_t search_len;
     CSP_VEC(struct segment) segments;
-    struct csp_map known; /* address -> state + 1 */
+    struct csp_map known; /* address -> number in `leaves` + 1 */
+    CSP_VEC(struct csp_leaf) leaves;
 };
 
 static const uint8_t *code_at(const struct csp_leaf_table *table, uint64_t address, uint64_t *end)
@@ -55,6 +56,43 @@ static bool is_hint(uint32_t instruction)
     return (instruction & 0xfffff01f) == 0xd503201f;
 }
 
+/* Load pair or load register, 64-bit, of x30: any addressing mode. */
+static bool loads_link_register(uint32_t instruction)
+{
+    unsigned first = instruction & 31, second = instruction >> 10 & 31;
+    if ((instruction & 0xfe400000) == 0xa8400000)
+        return first == LR || second == LR;
+    return (instruction & 0xfec00000) == 0xf8400000 && first == LR;
+}
+
+/* In the epilogue, behind the load that took the caller's x29 and x30 from the stack. */
+static bool is_restored_before(const struct csp_leaf_table *table, uint64_t function,
+                               uint64_t address)
+{
+    uint64_t end;
+    const uint8_t *code = code_at(table, address, &end);
+    for (int i = 0; code && i < NEARBY && address > function; i++) {
+        address -= 4, code -= 4;
+        uint32_t instruction = csp_load32(code);
+        if (loads_link_register(instruction))
+            return true;
+        if (changes_flow(instruction) && !is_hint(instruction))
+            return false;
+    }
+    return false;
+}
+
+/* Nothing has been called since the function was entered. */
+static bool is_entry(const struct csp_leaf_table *table, uint64_t function, uint64_t address)
+{
+    uint64_t end;
+    const uint8_t *code = code_at(table, function, &end);
+    for (; code && function < address && function + 4 <= end; function += 4, code += 4)
+        if (changes_flow(csp_load32(code)) && !is_hint(csp_load32(code)))
+            return false;
+    return code && function == address;
+}
+
 static bool sets_frame_pointer_before(const struct csp_leaf_table *table, uint64_t function,
                                       uint64_t address)
 {
@@ -74,7 +112,7 @@ static bool sets_frame_pointer_soon(const struct csp_leaf_table *table, uint64_t
     const uint8_t *code = code_at(table, address, &end);
     if (!code)
         return false;
-    for (int i = 0; i < PROLOGUE_INSTRUCTIONS && address + 4 <= end; i++, address += 4, code += 4) {
+    for (int i = 0; i < NEARBY && address + 4 <= end; i++, address += 4, code += 4) {
         uint32_t instruction = csp_load32(code);
         if (sets_frame_pointer(instruction))
             return true;
@@ -84,22 +122,29 @@ static bool sets_frame_pointer_soon(const struct csp_leaf_table *table, uint64_t
     return false;
 }
 
-/* The start of the function that holds an address, or 0. */
-static uint64_t function_of(const struct csp_leaf_table *table, uint64_t address)
+static uint64_t function_start(const struct csp_leaf_table *table, size_t number)
+{
+    int32_t offset = (int32_t)csp_load32(table->search_table + 8 * number);
+    return table->search_base + (uint64_t)(int64_t)offset;
+}
+
+/* From the start of the function that holds an address to the next one's; 0, 0 when unknown. */
+static struct csp_leaf function_of(const struct csp_leaf_table *table, uint64_t address)
 {
     size_t low = 0, high = table->search_len;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int32_t offset = (int32_t)csp_load32(table->search_table + 8 * middle);
-        if (table->search_base + (uint64_t)(int64_t)offset <= address)
+        if (function_start(table, middle) <= address)
             low = middle + 1;
         else
             high = middle;
     }
     if (!low)
-        return 0;
-    int32_t offset = (int32_t)csp_load32(table->search_table + 8 * (low - 1));
-    return table->search_base + (uint64_t)(int64_t)offset;
+        return (struct csp_leaf){0};
+    return (struct csp_leaf){
+        .start = function_start(table, low - 1),
+        .end = low < table->search_len ? function_start(table, low) : UINT64_MAX,
+    };
 }
 
 static bool cfa_is_on_x29(Dwarf_Frame *frame)
@@ -125,7 +170,7 @@ static enum rule rule_of(Dwarf_Frame *frame, int reg)
 }
 
 static enum csp_leaf_state state_of_frame(const struct csp_leaf_table *table, Dwarf_Frame *frame,
-                                          uint64_t address)
+                                          uint64_t function, uint64_t address)
 {
     switch (rule_of(frame, LR)) {
     case RULE_UNCHANGED:
@@ -135,26 +180,85 @@ static enum csp_leaf_state state_of_frame(const struct csp_leaf_table *table, Dw
     case RULE_SAVED:
         break;
     }
-    uint64_t function = function_of(table, address);
+    if (function && is_restored_before(table, function, address))
+        return CSP_LEAF_LR;
     if (cfa_is_on_x29(frame) || (function && sets_frame_pointer_before(table, function, address)))
         return CSP_LEAF_RECORD;
     /* Saved, and x29 not set yet: nothing was called since, so the register still holds it. */
-    return sets_frame_pointer_soon(table, address) ? CSP_LEAF_LR : CSP_LEAF_STACK;
+    if (sets_frame_pointer_soon(table, address) || (function && is_entry(table, function, address)))
+        return CSP_LEAF_LR;
+    return CSP_LEAF_STACK;
 }
 
-enum csp_leaf_state csp_leaf_table_find(struct csp_leaf_table *table, uint64_t address)
+/* Where x30 is at `address`; undefined, too, where there is no table. */
+static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
+{
+    Dwarf_Frame *frame;
+    if (dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
+        return RULE_UNDEFINED;
+    enum rule rule = rule_of(frame, LR);
+    free(frame);
+    return rule;
+}
+
+static bool stores_link_register(uint32_t instruction)
+{
+    unsigned first = instruction & 31, second = instruction >> 10 & 31;
+    if ((instruction & 0xfe400000) == 0xa8000000) /* store pair */
+        return first == LR || second == LR;
+    return (instruction & 0xfec00000) == 0xf8000000 && first == LR;
+}
+
+/* Without a table: a linker's stub goes on by x16 or x17 (Procedure Call Standard, "IP0 and IP1");
+ * what next stores x30, or returns without loading it, has not saved it or has it back. */
+static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uint64_t address)
+{
+    uint64_t end;
+    const uint8_t *code = code_at(table, address, &end);
+    for (int i = 0; code && i < NEARBY && address + 4 <= end; i++, address += 4, code += 4) {
+        uint32_t instruction = csp_load32(code);
+        unsigned target = instruction >> 5 & 31;
+        if (stores_link_register(instruction) || sets_frame_pointer(instruction))
+            return CSP_LEAF_LR;
+        if (loads_link_register(instruction))
+            return CSP_LEAF_UNKNOWN;
+        if ((instruction & 0xfffffc1f) == 0xd61f0000 && (target == 16 || target == 17))
+            return CSP_LEAF_LR; /* BR */
+        if ((instruction & 0xfffffc1f) == 0xd65f0000)
+            return CSP_LEAF_LR; /* RET */
+        if (changes_flow(instruction) && !is_hint(instruction))
+            return CSP_LEAF_UNKNOWN;
+    }
+    return CSP_LEAF_UNKNOWN;
+}
+
+static struct csp_leaf look_up(const struct csp_leaf_table *table, uint64_t address)
+{
+    Dwarf_Frame *frame;
+    if (dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
+        return (struct csp_leaf){.state = state_of_code(table, address)};
+    struct csp_leaf leaf = function_of(table, address);
+    leaf.state = state_of_frame(table, frame, leaf.start, address);
+    free(frame);
+    enum rule rule = rule_at(table, leaf.start), next = rule_at(table, leaf.start + 4);
+    /* Whoever comes to the other parts of a function that was split has not called them: they begin
+     * with its frame in place. Nobody called a program's first function, whose table says so after
+     * an instruction. */
+    if (rule != RULE_UNCHANGED || next == RULE_UNDEFINED)
+        leaf.start = leaf.end = 0;
+    if (next == RULE_UNDEFINED)
+        leaf.state = CSP_LEAF_RECORD;
+    return leaf;
+}
+
+struct csp_leaf csp_leaf_table_find(struct csp_leaf_table *table, uint64_t address)
 {
     uint64_t *known = csp_map_at(&table->known, address);
-    if (*known)
-        return (enum csp_leaf_state)(*known - 1);
-    enum csp_leaf_state state = CSP_LEAF_UNKNOWN;
-    Dwarf_Frame *frame;
-    if (dwarf_cfi_addrframe(table->cfi, address, &frame) == 0) {
-        state = state_of_frame(table, frame, address);
-        free(frame);
+    if (!*known) {
+        csp_vec_push(&table->leaves, look_up(table, address));
+        *known = table->leaves.len;
     }
-    *known = (uint64_t)state + 1;
-    return state;
+    return table->leaves.data[*known - 1];
 }
 
 static void take_code(struct csp_leaf_table *table, const GElf_Phdr *header, const uint8_t *bytes)
@@ -218,5 +322,6 @@ void csp_leaf_table_destroy(struct csp_leaf_table *table)
     dwarf_cfi_end(table->cfi);
     csp_vec_free(&table->segments);
     csp_map_free(&table->known);
+    csp_vec_free(&table->leaves);
     free(table);
 }

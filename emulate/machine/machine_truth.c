@@ -1,37 +1,5 @@
 #include "emulate/machine/machine_truth.h"
 
-void csp_machine_stack_call(struct csp_machine_stack *stack, uint64_t return_address, uint64_t sp)
-{
-    csp_vec_push(stack, (struct csp_machine_frame){return_address, sp, false});
-}
-
-void csp_machine_stack_signal(struct csp_machine_stack *stack, uint64_t pc, uint64_t sp)
-{
-    csp_vec_push(stack, (struct csp_machine_frame){pc, sp, true});
-}
-
-void csp_machine_stack_sigreturn(struct csp_machine_stack *stack)
-{
-    size_t depth = stack->len;
-    while (depth && !stack->data[depth - 1].signal)
-        depth--;
-    if (depth)
-        stack->len = depth - 1;
-}
-
-void csp_machine_stack_jump(struct csp_machine_stack *stack, uint64_t to, uint64_t sp)
-{
-    /* Frames of which the stack is gone: what longjmp and exceptions leave behind. */
-    while (stack->len && !stack->data[stack->len - 1].signal && stack->data[stack->len - 1].sp < sp)
-        stack->len--;
-    if (!stack->len)
-        return;
-    /* A branch to the return address at the caller's stack pointer is a return, RET or not. */
-    const struct csp_machine_frame *newest = &stack->data[stack->len - 1];
-    if (!newest->signal && newest->sp == sp && newest->return_address == to)
-        stack->len--;
-}
-
 void csp_machine_window_run(struct csp_machine_window *window, uint64_t start, uint32_t context)
 {
     if (!window->context_told || window->context != context)
@@ -63,17 +31,12 @@ void csp_machine_window_end(struct csp_machine_window *window, uint64_t return_a
 }
 
 void csp_machine_window_close(struct csp_machine_window *window, unsigned cpu, uint64_t closed,
-                              const struct csp_machine_stack *stack, struct csp_buf *out)
+                              const struct csp_shadow_stack *stack, struct csp_buf *out)
 {
     csp_buf_printf(out, "window %u %llu %llu\n", cpu, (unsigned long long)window->opened,
                    (unsigned long long)closed);
     csp_buf_add(out, window->lines.data, window->lines.len);
-    csp_buf_add_string(out, "calls");
-    for (size_t i = stack ? stack->len : 0; i-- > 0;) {
-        csp_buf_add_string(out, stack->data[i].signal ? " !" : " ");
-        csp_buf_add_hex(out, stack->data[i].return_address);
-    }
-    csp_buf_add_char(out, '\n');
+    csp_shadow_print(stack, out);
     window->lines.len = 0;
     window->context_told = window->in_run = false;
 }

@@ -20,26 +20,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "emulate/flow.h"
+#include "emulate/shadow_stack.h"
 
 #include <stdbool.h>
 
 enum { CSP_MACHINE_TRUTH_FILTERED = 0xff };
-
-/* The calls in progress of one thread. */
-struct csp_machine_stack {
-    struct csp_machine_frame {
-        uint64_t return_address; /* a signal's: where it interrupted */
-        uint64_t sp;             /* before the call */
-        bool signal;
-    } *data;
-    size_t len, cap;
-};
-
-void csp_machine_stack_call(struct csp_machine_stack *stack, uint64_t return_address, uint64_t sp);
-void csp_machine_stack_signal(struct csp_machine_stack *stack, uint64_t pc, uint64_t sp);
-void csp_machine_stack_sigreturn(struct csp_machine_stack *stack);
-/* An indirect branch to `to`, which may be a return, with the stack pointer at `sp`. */
-void csp_machine_stack_jump(struct csp_machine_stack *stack, uint64_t to, uint64_t sp);
 
 /* One CPU's open window. Zero-initialise. */
 struct csp_machine_window {
@@ -54,8 +39,8 @@ void csp_machine_window_branch(struct csp_machine_window *window, uint64_t from,
                                enum csp_flow_kind kind);
 void csp_machine_window_end(struct csp_machine_window *window, uint64_t return_address,
                             unsigned type);
-/* The window as text, then forgotten. `stack` may be null. */
+/* The window as text, then forgotten. */
 void csp_machine_window_close(struct csp_machine_window *window, unsigned cpu, uint64_t closed,
-                              const struct csp_machine_stack *stack, struct csp_buf *out);
+                              const struct csp_shadow_stack *stack, struct csp_buf *out);
 
 #endif

@@ -14,12 +14,12 @@ static uint64_t end_of(const struct csp_processor *processor)
     return processor->last_pc + 4u * processor->last->count;
 }
 
-static struct csp_machine_stack *stack_of(struct csp_processor *processor)
+static struct csp_shadow_stack *stack_of(struct csp_processor *processor)
 {
     struct csp_machine_threads *threads = processor->threads;
     uint64_t *number = csp_map_at(&threads->numbers, processor->context_id);
     if (!*number) {
-        csp_vec_push(&threads->stacks, (struct csp_machine_stack){0});
+        csp_vec_push(&threads->stacks, (struct csp_shadow_stack){0});
         *number = threads->stacks.len;
     }
     return &threads->stacks.data[*number - 1];
@@ -41,9 +41,9 @@ static void finish_block(struct csp_processor *processor, uint64_t next, uint64_
     if (taken && processor->window.in_run)
         csp_machine_window_branch(&processor->window, end - 4, next, kind);
     if (csp_flow_is_call(kind))
-        csp_machine_stack_call(stack_of(processor), end, sp);
+        csp_shadow_call(stack_of(processor), end, sp);
     else if (csp_flow_is_indirect(kind))
-        csp_machine_stack_jump(stack_of(processor), next, sp);
+        csp_shadow_jump(stack_of(processor), next, sp);
 }
 
 /* At EL0, as far as the truth needs it. */
@@ -96,15 +96,15 @@ static bool registers_blank(const struct csp_processor *processor)
 /* Signals, their return and execve change the program counter behind the program's back. */
 static void follow_return(struct csp_processor *processor, uint64_t pc, bool blank)
 {
-    struct csp_machine_stack *stack = stack_of(processor);
+    struct csp_shadow_stack *stack = stack_of(processor);
     bool sigreturn = processor->entered_by_sigreturn;
     processor->entered_by_sigreturn = false;
     if (sigreturn)
-        csp_machine_stack_sigreturn(stack);
+        csp_shadow_sigreturn(stack);
     if (sigreturn || pc == processor->entry_pc || pc == processor->entry_pc - 4)
         return;
     if (blank)
-        stack->len = 0;
+        stack->frames.len = 0;
 }
 
 static void tell_units(struct csp_processor *processor, uint64_t pc)

@@ -13,7 +13,7 @@
 /* What all processors share. */
 struct csp_machine_threads {
     struct csp_map numbers; /* context ID → index, plus 1, of its stack */
-    CSP_VEC(struct csp_machine_stack) stacks;
+    CSP_VEC(struct csp_shadow_stack) stacks;
 };
 
 struct csp_processor {

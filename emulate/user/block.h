@@ -14,6 +14,7 @@ struct csp_block {
     uint64_t target; /* of a direct branch at the end, else 0 */
     uint64_t runs;   /* how often it began; kept with a truth file only, atomically */
     uint32_t instructions;
+    uint32_t pauses; /* windows that ended before it began, because settings.cover asked for it */
     uint32_t digest; /* of the code: another program may come to the same address */
     uint32_t number; /* from 0 */
     uint8_t kind;    /* enum csp_flow_kind of the last instruction; the others have none */

@@ -135,10 +135,32 @@ static void on_block(unsigned index, void *user)
     csp_vcpu_step(vcpu, block);
 }
 
+/* "Store pair", 64-bit, with x29 first: how functions make their frame record. */
+static bool stores_frame_record(const struct qemu_plugin_insn *insn)
+{
+    uint32_t word;
+    memcpy(&word, qemu_plugin_insn_data(insn), sizeof word);
+    return (word & 0xfe40001f) == 0xa800001d;
+}
+
+static void on_frame_record(unsigned index, qemu_plugin_meminfo_t info, uint64_t address,
+                            void *user)
+{
+    (void)index, (void)info, (void)user;
+    struct csp_vcpu *vcpu = csp_vcpu_current();
+    if (vcpu)
+        csp_vcpu_frame_pointer(vcpu, address);
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, 0, csp_block_of(tb));
+    /* Only when QEMU steps singly is x29 still the stored one afterwards. */
+    struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, 0);
+    if (csp_machine.settings.truth >= 0 && !csp_machine.settings.whole_blocks &&
+        stores_frame_record(insn))
+        qemu_plugin_register_vcpu_mem_cb(insn, on_frame_record, 0, QEMU_PLUGIN_MEM_W, NULL);
 }
 
 static void on_thread_end(qemu_plugin_id_t id, unsigned index)

@@ -70,12 +70,8 @@ void csp_truth_window(struct csp_truth *truth, unsigned cpu, unsigned tid, uint6
                    (unsigned long long)closed, (unsigned long long)sampled);
     csp_buf_add(&out, truth->window.data, truth->window.len);
     if (sampled) {
-        csp_buf_printf(&out, "lr %llx\ncalls", (unsigned long long)lr);
-        for (size_t i = truth->frames.len; i-- > 0;) {
-            csp_buf_add_string(&out, truth->frames.data[i].signal ? " !" : " ");
-            csp_buf_add_hex(&out, truth->frames.data[i].return_address);
-        }
-        csp_buf_add_char(&out, '\n');
+        csp_buf_printf(&out, "lr %llx\n", (unsigned long long)lr);
+        csp_shadow_print(&truth->stack, &out);
     }
     truth->window.len = 0;
     write_all(truth->fd, &out);
@@ -91,37 +87,10 @@ void csp_truth_count(struct csp_truth *truth, const struct csp_block *block,
 void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block, uint64_t to,
                       uint64_t sp)
 {
-    if (csp_flow_is_call(block->kind)) {
-        csp_vec_push(&truth->frames, (struct csp_truth_frame){block->end, sp, false});
-        return;
-    }
-    if (!csp_flow_is_indirect(block->kind))
-        return;
-    /* Frames of which the stack is gone: what longjmp and exceptions leave behind. */
-    size_t *depth = &truth->frames.len;
-    while (*depth && truth->frames.data[*depth - 1].sp < sp)
-        --*depth;
-    /* A branch to the return address at the caller's stack pointer is a return, RET or not. */
-    if (*depth && truth->frames.data[*depth - 1].sp == sp &&
-        truth->frames.data[*depth - 1].return_address == to &&
-        !truth->frames.data[*depth - 1].signal)
-        --*depth;
-}
-
-void csp_truth_signal(struct csp_truth *truth, uint64_t interrupted_pc, uint64_t interrupted_sp)
-{
-    if (truth->fd >= 0)
-        csp_vec_push(&truth->frames,
-                     (struct csp_truth_frame){interrupted_pc, interrupted_sp, true});
-}
-
-void csp_truth_sigreturn(struct csp_truth *truth)
-{
-    size_t depth = truth->frames.len;
-    while (depth && !truth->frames.data[depth - 1].signal)
-        depth--;
-    if (depth)
-        truth->frames.len = depth - 1;
+    if (csp_flow_is_call(block->kind))
+        csp_shadow_call(&truth->stack, block->end, sp);
+    else if (csp_flow_is_indirect(block->kind))
+        csp_shadow_jump(&truth->stack, to, sp);
 }
 
 struct count {

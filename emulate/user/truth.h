@@ -26,16 +26,10 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "emulate/shadow_stack.h"
 #include "emulate/user/block.h"
 
 #include <stdbool.h>
-
-/* A call or a signal in progress. */
-struct csp_truth_frame {
-    uint64_t return_address; /* a signal's: where it interrupted */
-    uint64_t sp;             /* before the call */
-    bool signal;
-};
 
 /* One thread's truth. Zero-initialise; all functions are no-ops while fd is negative. */
 struct csp_truth {
@@ -43,7 +37,7 @@ struct csp_truth {
     struct csp_buf window; /* lines of the window that is open */
     uint64_t run_instructions;
     struct csp_map taken; /* block number << 32 | number of the block it went to → count */
-    CSP_VEC(struct csp_truth_frame) frames; /* outermost first */
+    struct csp_shadow_stack stack;
 };
 
 void csp_truth_map(struct csp_truth *truth, uint64_t start, uint64_t length, const char *path);
@@ -60,8 +54,6 @@ void csp_truth_count(struct csp_truth *truth, const struct csp_block *block,
 /* Follows the calls: `block` ended in a taken branch to `to`, with the stack pointer at `sp`. */
 void csp_truth_follow(struct csp_truth *truth, const struct csp_block *block, uint64_t to,
                       uint64_t sp);
-void csp_truth_signal(struct csp_truth *truth, uint64_t interrupted_pc, uint64_t interrupted_sp);
-void csp_truth_sigreturn(struct csp_truth *truth);
 
 /* The section of counts, over all threads. */
 void csp_truth_counts(int fd, struct csp_truth *const *threads, size_t count,

@@ -206,8 +206,8 @@ static void push_signals(struct csp_vcpu *vcpu, const struct csp_signal_frame *f
                          unsigned count)
 {
     vcpu->totals.signals += count;
-    while (count-- > 0)
-        csp_truth_signal(&vcpu->truth, frames[count].pc, frames[count].sp);
+    while (count-- > 0 && vcpu->truth.fd >= 0)
+        csp_shadow_signal(&vcpu->truth.stack, frames[count].pc, frames[count].sp);
 }
 
 /* The next block is not where `block` leads: signals came, or QEMU gave up in the middle and runs
@@ -242,7 +242,7 @@ static void return_from_kernel(struct csp_vcpu *vcpu, const struct csp_block *bl
     if (vcpu->asleep)
         csp_kernel_switch_in(vcpu);
     if (vcpu->in_sigreturn)
-        csp_truth_sigreturn(&vcpu->truth);
+        csp_shadow_sigreturn(&vcpu->truth.stack);
     vcpu->in_sigreturn = false;
     if (next != block->end)
         push_signals(vcpu, frames, delivered_signals(vcpu, block, next, frames));
@@ -297,13 +297,45 @@ static bool uneventful(struct csp_vcpu *vcpu, const struct csp_block *block)
     return true;
 }
 
-void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block)
+/* A window ends before this block because too few have ended there. */
+static void cover(struct csp_vcpu *vcpu, struct csp_block *block)
 {
+    if (!vcpu->window_open || vcpu->cycles < vcpu->may_close_at ||
+        block->pauses >= csp_machine.settings.cover)
+        return;
+    block->pauses++;
+    csp_pmu_pause_now(&vcpu->pmu, vcpu->cycles);
+    vcpu->deadline = vcpu->pmu.deadline;
+}
+
+void csp_vcpu_frame_pointer(struct csp_vcpu *vcpu, uint64_t address)
+{
+    if (!vcpu->frame_pointer_at)
+        vcpu->frame_pointer_at = address;
+}
+
+/* What the program just stored is what a callchain taken now would begin with. */
+static void check_frame_pointer(struct csp_vcpu *vcpu)
+{
+    uint64_t stored;
+    vcpu->totals.frame_pointers++;
+    vcpu->totals.frame_pointers_wrong +=
+        !csp_guest_read(vcpu->frame_pointer_at, &stored, sizeof stored) ||
+        stored != csp_guest_register(CSP_GUEST_FP);
+    vcpu->frame_pointer_at = 0;
+}
+
+void csp_vcpu_step(struct csp_vcpu *vcpu, struct csp_block *block)
+{
+    if (vcpu->frame_pointer_at)
+        check_frame_pointer(vcpu);
     if (uneventful(vcpu, block))
         return;
     if (vcpu->previous)
         settle(vcpu, vcpu->previous, block);
     vcpu->in_kernel = false;
+    if (csp_machine.settings.cover)
+        cover(vcpu, block);
     if (vcpu->cycles >= vcpu->deadline)
         take_interrupts(vcpu, block->start);
     if (vcpu->window_open)
@@ -396,5 +428,7 @@ void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals 
     totals->unexplained += vcpu->totals.unexplained;
     totals->unsampled_windows += vcpu->totals.unsampled_windows;
     totals->signals += vcpu->totals.signals;
+    totals->frame_pointers += vcpu->totals.frame_pointers;
+    totals->frame_pointers_wrong += vcpu->totals.frame_pointers_wrong;
     totals->system_calls_in_windows += vcpu->totals.system_calls_in_windows;
 }

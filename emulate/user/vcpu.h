@@ -39,6 +39,8 @@ struct csp_vcpu {
     bool reopens;       /* was switched out within a window */
     bool just_branched; /* since the trace unit heard of an address */
     uint64_t opened_at;
+    uint64_t may_close_at;     /* cycle: the window is long enough for settings.cover */
+    uint64_t frame_pointer_at; /* where the last instruction stored x29; 0: nowhere */
 
     struct csp_trace_unit unit;
     struct csp_pmu pmu;
@@ -50,13 +52,15 @@ struct csp_vcpu {
 /* The thread's own, made at its first block. Null in a forked child. */
 struct csp_vcpu *csp_vcpu_current(void);
 /* A block is about to run. */
-void csp_vcpu_step(struct csp_vcpu *vcpu, const struct csp_block *block);
+void csp_vcpu_step(struct csp_vcpu *vcpu, struct csp_block *block);
 /* The thread is about to call the kernel. */
 void csp_vcpu_system_call(struct csp_vcpu *vcpu, int64_t number);
 /* … and is back from it. */
 void csp_vcpu_system_call_return(struct csp_vcpu *vcpu);
 /* The thread ends, or the whole process does. */
 void csp_vcpu_end(struct csp_vcpu *vcpu);
+/* The instruction that runs stores x29 at `address`. */
+void csp_vcpu_frame_pointer(struct csp_vcpu *vcpu, uint64_t address);
 void csp_vcpu_add_totals(const struct csp_vcpu *vcpu, struct csp_journal_totals *totals);
 /* The virtual time, in nanoseconds; tells the other threads. */
 uint64_t csp_vcpu_now(const struct csp_vcpu *vcpu);

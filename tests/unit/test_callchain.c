@@ -9,11 +9,19 @@ struct chain_case {
     struct csp_branch branches[MAX]; /* oldest first, as they ran */
     uint64_t chain[MAX];             /* the PC, then return addresses; 0 ends it */
     uint64_t lr;
-    enum csp_leaf_state leaf;
+    struct csp_leaf leaf;
     /* expected */
     uint64_t stack[MAX];
     unsigned repair;
 };
+
+/* Of the PC; and every 0x100 a function begins. */
+static struct csp_leaf leaf_of(void *user, uint64_t pc)
+{
+    const struct chain_case *c = user;
+    uint64_t start = pc & ~UINT64_C(0xff);
+    return pc == c->chain[0] ? c->leaf : (struct csp_leaf){CSP_LEAF_RECORD, start, start + 0x100};
+}
 
 static void check(const struct chain_case *c)
 {
@@ -25,7 +33,8 @@ static void check(const struct chain_case *c)
     while (len < MAX && c->chain[len])
         len++;
     csp_frames stack = {0};
-    assert_int_equal(csp_callchain_repair(&history, c->chain, len, c->lr, c->leaf, &stack),
+    const struct csp_unwind_tables tables = {leaf_of, (void *)(uintptr_t)c};
+    assert_int_equal(csp_callchain_repair(&history, c->chain, len, c->lr, &tables, &stack),
                      c->repair);
     for (uint32_t i = 0; i < stack.len; i++)
         assert_int_equal(stack.data[i], c->stack[i]);
@@ -36,6 +45,7 @@ static void check(const struct chain_case *c)
 
 #define CALL(from, to) {(from), (to), CSP_BRANCH_CALL}
 #define RET(from, to) {(from), (to), CSP_BRANCH_RETURN}
+#define INDIRECT(from, to) {(from), (to), CSP_BRANCH_INDIRECT}
 #define JUMP(from, to) {(from), (to), CSP_BRANCH_DIRECT}
 
 static void a_complete_chain_stays_as_it_is(void **state)
@@ -108,7 +118,7 @@ static void recursion_keeps_its_depth(void **state)
     check(&(struct chain_case){
         .branches = {CALL(0x210, 0x200), CALL(0x210, 0x200), CALL(0x210, 0x200)},
         .chain = {0x200, 0x214, 0x214, 0x214, 0x54},
-        .leaf = CSP_LEAF_LR,
+        .leaf = {.state = CSP_LEAF_LR},
         .stack = {0x200, 0x214, 0x214, 0x214, 0x214, 0x54},
         .repair = CSP_REPAIR_HISTORY,
     });
@@ -133,6 +143,19 @@ static void a_longjmp_leaves_the_chain_to_the_frame_pointers(void **state)
         .chain = {0x68, 0x54},
         .stack = {0x68, 0x54},
     });
+    check(&(struct chain_case){
+        /* `br x30` into the middle of another function */
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300), INDIRECT(0x330, 0x164)},
+        .chain = {0x168, 0x54},
+        .stack = {0x168, 0x54},
+    });
+    check(&(struct chain_case){
+        /* a jump table, and a tail call */
+        .branches = {CALL(0x100, 0x200), INDIRECT(0x220, 0x240), INDIRECT(0x250, 0x300)},
+        .chain = {0x304, 0x54},
+        .stack = {0x304, 0x104, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
 }
 
 static void the_link_register_helps_where_the_tables_say_so(void **state)
@@ -142,7 +165,7 @@ static void the_link_register_helps_where_the_tables_say_so(void **state)
         .branches = {JUMP(0x204, 0x210)},
         .chain = {0x214, 0x54},
         .lr = 0x104,
-        .leaf = CSP_LEAF_LR,
+        .leaf = {.state = CSP_LEAF_LR},
         .stack = {0x214, 0x104, 0x54},
         .repair = CSP_REPAIR_LR,
     });
@@ -155,8 +178,55 @@ static void a_stale_link_register_is_not_believed(void **state)
         .branches = {RET(0x310, 0x224)},
         .chain = {0x228, 0x104, 0x54},
         .lr = 0x224,
-        .leaf = CSP_LEAF_RECORD,
+        .leaf = {CSP_LEAF_RECORD, 0x200, 0x300},
         .stack = {0x228, 0x104, 0x54},
+    });
+}
+
+static void a_link_register_outside_of_the_function_is_fresh(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        /* the tables did not notice the epilogue */
+        .chain = {0x228, 0x54},
+        .lr = 0x104,
+        .leaf = {CSP_LEAF_RECORD, 0x200, 0x300},
+        .stack = {0x228, 0x104, 0x54},
+        .repair = CSP_REPAIR_LR,
+    });
+    check(&(struct chain_case){
+        /* the record is in place and says the same */
+        .chain = {0x228, 0x104, 0x54},
+        .lr = 0x104,
+        .leaf = {CSP_LEAF_RECORD, 0x200, 0x300},
+        .stack = {0x228, 0x104, 0x54},
+    });
+    check(&(struct chain_case){
+        /* no frame pointers, and nothing called yet */
+        .chain = {0x228, 0x54},
+        .lr = 0x104,
+        .leaf = {CSP_LEAF_STACK, 0x200, 0x300},
+        .stack = {0x228, 0x104, 0x54},
+        .repair = CSP_REPAIR_LR,
+    });
+}
+
+static void what_nothing_tells_is_known_to_be_missing(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        .chain = {0x228, 0x54},
+        .lr = 0x224,
+        .leaf = {CSP_LEAF_STACK, 0x200, 0x300},
+        .stack = {0x228, 0x54},
+        .repair = CSP_REPAIR_MISSING,
+    });
+    check(&(struct chain_case){
+        /* a leaf, and registers were not recorded */
+        .chain = {0x228, 0x54},
+        .leaf = {CSP_LEAF_LR, 0x200, 0x300},
+        .stack = {0x228, 0x54},
+        .repair = CSP_REPAIR_MISSING,
     });
 }
 
@@ -174,6 +244,8 @@ int main(void)
         cmocka_unit_test(a_longjmp_leaves_the_chain_to_the_frame_pointers),
         cmocka_unit_test(the_link_register_helps_where_the_tables_say_so),
         cmocka_unit_test(a_stale_link_register_is_not_believed),
+        cmocka_unit_test(a_link_register_outside_of_the_function_is_fresh),
+        cmocka_unit_test(what_nothing_tells_is_known_to_be_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
