@@ -18,7 +18,7 @@ struct segment {
 };
 
 struct csp_leaf_table {
-    Dwarf_CFI *cfi;
+    Dwarf_CFI *cfi;              /* null: none */
     const uint8_t *search_table; /* of .eh_frame_hdr: pairs of i32 (function, FDE), sorted */
     uint64_t search_base;        /* what they are relative to */
     size_t search_len;
@@ -194,7 +194,7 @@ static enum csp_leaf_state state_of_frame(const struct csp_leaf_table *table, Dw
 static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
 {
     Dwarf_Frame *frame;
-    if (dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
+    if (!table->cfi || dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
         return RULE_UNDEFINED;
     enum rule rule = rule_of(frame, LR);
     free(frame);
@@ -235,7 +235,7 @@ static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uin
 static struct csp_leaf look_up(const struct csp_leaf_table *table, uint64_t address)
 {
     Dwarf_Frame *frame;
-    if (dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
+    if (!table->cfi || dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
         return (struct csp_leaf){.state = state_of_code(table, address)};
     struct csp_leaf leaf = function_of(table, address);
     leaf.state = state_of_frame(table, frame, leaf.start, address);
@@ -306,11 +306,8 @@ static void take_segments(struct csp_leaf_table *table, Elf *elf)
 
 struct csp_leaf_table *csp_leaf_table_create(Elf *elf)
 {
-    Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
-    if (!cfi)
-        return NULL;
     struct csp_leaf_table *table = csp_calloc(1, sizeof *table);
-    table->cfi = cfi;
+    table->cfi = dwarf_getcfi_elf(elf);
     take_segments(table, elf);
     return table;
 }
@@ -319,7 +316,8 @@ void csp_leaf_table_destroy(struct csp_leaf_table *table)
 {
     if (!table)
         return;
-    dwarf_cfi_end(table->cfi);
+    if (table->cfi)
+        dwarf_cfi_end(table->cfi);
     csp_vec_free(&table->segments);
     csp_map_free(&table->known);
     csp_vec_free(&table->leaves);

@@ -16,8 +16,8 @@
 
 struct csp_leaf_table;
 
-/* The table of a binary; null when it has no unwind information. `elf` must outlive it. Not safe
- * for concurrent use: results are remembered. */
+/* The table of a binary; where that has no unwind information, its code alone tells. `elf` must
+ * outlive it. Not safe for concurrent use: results are remembered. */
 struct csp_leaf_table *csp_leaf_table_create(Elf *elf);
 /* `address` as in the ELF file's program headers, and so what comes back. */
 struct csp_leaf csp_leaf_table_find(struct csp_leaf_table *table, uint64_t address);

@@ -50,8 +50,8 @@ assert totals["frame_pointers_wrong"] == 0 and totals["frame_pointers_checked"] 
     done
 }
 echo "program        build      window samples  at instructions  recorded   repaired  with valid records"
-check stacks 100 16 0
-check stacks 900 2000 99.9
+check stacks 60 16 0
+check stacks 600 2000 99.9
 check deep_recursion 1 16 0
-check deep_recursion 3 2000 99.9
+check deep_recursion 1 2000 99.9
 exit $failed

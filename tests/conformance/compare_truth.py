@@ -5,6 +5,8 @@
     compare_truth.py TRUTH ranges FILE     csprof decode --format ranges
     compare_truth.py TRUTH branches FILE   perf script --itrace=b -F tid,event,ip,addr
     compare_truth.py TRUTH samples FILE    csprof decode --format samples
+    compare_truth.py TRUTH histories FILE  csprof decode --format samples: nothing may be missing
+    compare_truth.py TRUTH cut FILE        the same, of a recording without a single pause sample
     compare_truth.py TRUTH instructions N  a number of instructions
 
 Exits 1 at the first difference. Code without a file (the emulator's sigreturn trampoline) cannot be
@@ -16,7 +18,7 @@ import sys
 
 class Run:
     def __init__(self, start):
-        self.start, self.branches = start, []
+        self.start, self.branches, self.kinds = start, [], []
         self.end = self.returns_to = 0  # one past the last instruction; preferred return address
 
     def finish(self, returns_to, instructions):
@@ -59,6 +61,7 @@ class Truth:
                     self.windows[-1].runs.append(Run(int(rest[0], 16)))
                 elif what == "b":
                     self.windows[-1].runs[-1].branches.append((int(rest[0], 16), int(rest[1], 16)))
+                    self.windows[-1].runs[-1].kinds.append(int(rest[2]))
                 elif what == "end":
                     self.windows[-1].runs[-1].finish(int(rest[0], 16), int(rest[2]))
                 elif what == "calls":
@@ -213,11 +216,84 @@ def compare_samples(truth, path):
     print(f"{compared} samples have their own branches {verdicts}; {right_calls} whole call stacks")
 
 
+def compare_histories(truth, path):
+    """Each sample's history goes back to where its window, or the last stretch of it, began; never
+    further, even where a window begins at the address at which the one before it ended."""
+    windows = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
+    joins = samples = touching = 0
+    ends = {window.runs[-1].returns_to for window in truth.windows if window.runs}
+    with open(path) as file:
+        for line in file:
+            head, _, tail = line.partition("|")
+            time, ids, _, verdict, *_ = head.split()
+            if verdict not in ("exact", "time", "order"):
+                continue
+            window = windows[int(ids.split("/")[1]), int(time)]
+            first = len(window.runs) - 1
+            while first and window.runs[first - 1].returns_to == window.runs[first].start:
+                first -= 1
+            words = tail.split()
+            decoded = [tuple(int(x, 16) for x in word.split(">")) for word in words if ">" in word]
+            if decoded != joined(window) or int(words[-1].rstrip("."), 16) != window.runs[first].start:
+                sys.exit(f"sample at {time}: its history is not the last stretch of its window")
+            samples += 1
+            joins += len(window.runs) - 1 - first
+            touching += first == 0 and window.runs[0].start in ends
+    if not samples or not joins or not touching:
+        sys.exit(f"{samples} samples, {joins} joins, {touching} windows that touch: nothing is shown")
+    print(f"{samples} histories are whole; {joins / samples:.1f} system calls in each; "
+          f"{touching} begin where another window ended")
+
+
+CALL, INDIRECT_CALL, RETURN = 3, 5, 6  # enum csp_flow_kind
+
+
+def follow(stack, kind, source, target):
+    """Return addresses, outermost first."""
+    if kind in (CALL, INDIRECT_CALL):
+        stack.append(source + 4)
+    elif kind == RETURN and target in stack:
+        while stack.pop() != target:
+            pass
+    elif kind == RETURN:
+        stack.clear()
+
+
+def true_cuts(runs, period):
+    """The instruction that ran last and the calls in progress, innermost first, every so many."""
+    stack, left = [], period
+    for run in runs:
+        for i, (start, end) in enumerate(run.stretches()):
+            while (end - start) // 4 >= left:
+                start += 4 * left
+                left = period
+                yield [start - 4] + stack[::-1]
+            left -= (end - start) // 4
+            if i < len(run.branches):
+                follow(stack, run.kinds[i], *run.branches[i])
+
+
+def compare_cut(truth, path):
+    """Stacks that were followed along the trace, one every 1000 instructions and one at the end."""
+    with open(path) as file:
+        cuts = [[int(frame, 16) for frame in line.partition("|")[0].split()[4:]] for line in file]
+    if len(truth.windows) != 1 or len(cuts) < 10:
+        sys.exit(f"{len(truth.windows)} windows, {len(cuts)} samples: not what was to be compared")
+    deepest = 0
+    for i, (true, cut) in enumerate(zip(true_cuts(truth.windows[0].runs, 1000), cuts)):
+        if true != cut:
+            sys.exit(f"sample {i}: {' '.join(f'{f:x}' for f in cut)}, "
+                     f"really {' '.join(f'{f:x}' for f in true)}")
+        deepest = max(deepest, len(true))
+    print(f"{i + 1} of {len(cuts)} call stacks equal the truth, up to {deepest} frames")
+
+
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     truth = Truth(sys.argv[1])
     {"ranges": compare_ranges, "branches": compare_branches, "samples": compare_samples,
+     "histories": compare_histories, "cut": compare_cut,
      "instructions": compare_instructions}[sys.argv[2]](truth, sys.argv[3])
 
 

@@ -41,7 +41,7 @@ started=$SECONDS
 "$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- true ||
     { echo "FAILED: boot and halt"; exit 1; }
 echo "boot and halt: $((SECONDS - started)) s"
-"$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors ||
+"$machine/run" --limit 900 --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors ||
     { echo "FAILED: the guest's commands"; cat output errors perf.log; exit 1; }
 
 failed=0 engine=

@@ -34,6 +34,18 @@ for engine in opencsd both; do
     check runs system 3 $engine
 done
 
+# perf records no registers with a callchain that one event alone asks for. So in a prologue, when not
+# even a call is in the window, nobody can tell the caller; csprof knows that it is missing.
+"$CSPROF" decode -q -i pause_threads.data --symfs symfs --format samples -o samples --json >json
+missing=$(sed -n 's/.*"callchains_missing_a_caller": \([0-9]*\).*/\1/p' json)
+if printed=$(python3 "$tests/compare.py" stacks pause_threads.truth 6 "$missing" <samples); then
+    echo "ok: pause_threads: $(tail -n 1 <<<"$printed"), $missing known to lack a caller"
+else
+    echo "FAILED: pause_threads:"
+    echo "$printed"
+    failed=1
+fi
+
 # perf 6.1 reads neither the attributes nor the trace IDs of perf 7 as they are.
 older_perf() { # NAME MARK
     "$CSPROF_BUILD/tests/perfdata_copy" "$1.data" "$1.copy" >/dev/null
