@@ -6,16 +6,15 @@
  */
 #include "decode/history.h"
 #include "decode/recording.h"
+#include "decode/trace_decode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static int print(void *user, uint32_t source, const struct csp_chunk *chunk,
-                 const struct csp_windows *list)
+static void print(const struct csp_windows *list)
 {
     static const char *const ends[] = {"exception", "off",     "overflow",
                                        "truncated", "no-code", "bad"};
-    (void)user, (void)source, (void)chunk;
     for (size_t i = 0; i < list->windows.len; i++) {
         const struct csp_window *window = &list->windows.data[i];
         const struct csp_run *runs = list->runs.data + window->run_first;
@@ -27,6 +26,15 @@ static int print(void *user, uint32_t source, const struct csp_chunk *chunk,
                    run->end, ends[run->how], run->exception, run->return_address,
                    joins ? "joins" : "-");
         }
+    }
+}
+
+static int print_part(void *user, struct csp_trace_part *part)
+{
+    (void)user;
+    for (size_t i = 0; i < part->done.len; i++) {
+        struct csp_windows list = csp_trace_part_windows(part, &part->done.data[i]);
+        print(&list);
     }
     return 0;
 }
@@ -45,12 +53,11 @@ int main(int argc, char **argv)
     if (argc != 3 || csp_recording_open(&recording, argv[1], &options, &diag))
         return 2;
     const struct csp_trace_input *input = csp_recording_trace(recording);
-    struct csp_trace_consumer consumer = {.windows = print};
+    struct csp_trace_consumer consumer = {.part = print_part};
+    struct csp_trace_decode_options decode = {
+        .create = csp_engine_create_native, .threads = 1, .consumer = &consumer};
     struct csp_trace_stats stats = {0};
-    int error = 0;
-    for (uint32_t i = 0; i < input->streams.len && !error; i++)
-        error =
-            csp_trace_decode(input, i, csp_engine_create_native, &consumer, NULL, &stats, &diag);
+    int error = csp_trace_decode(input, &decode, &stats, &diag);
     csp_recording_close(recording);
     return error < 0;
 }
