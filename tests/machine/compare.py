@@ -166,11 +166,12 @@ def compare_samples(windows, _, missing=0):
         else:
             print('call stack %s, really %s' % (' '.join(frames), ' '.join(matches[0].calls)))
     print('%d stitched pairs, %d wrong, %d with the true call stack' % (stitched, wrong, chains))
-    return wrong == 0 and chains + missing == stitched and stitched
+    return wrong == 0 and chains + int(missing) >= stitched and stitched
 
 
 def compare_stacks(windows, missing):
-    """The same, where csprof itself says of so many stacks that a caller is missing."""
+    """The same, where csprof itself says of so many stacks that a caller is missing: no others are
+    wrong. (In a recursion a stack that lacks one looks right.)"""
     return compare_samples(windows, None, missing)
 
 
