@@ -6,15 +6,34 @@
 
 #include <string.h>
 
+/* BOLT's inputs are flat counts of addresses. */
+static int choose_bolt(struct gen *gen)
+{
+    struct csp_profgen_options *options = &gen->options;
+    int format = (int)options->profile.format;
+    if (format != CSP_FORMAT_PREAGG && format != CSP_FORMAT_FDATA)
+        return CSP_EXIT_DONE;
+    if (gen->unsymbolized.len || gen->profile_path || options->compat)
+        return csp_cli_usage(gen->cli, "what BOLT reads is made of samples: -i, --perfscript, "
+                                       "--aggregate, without --compat");
+    options->bolt = format == CSP_FORMAT_PREAGG ? CSP_BOLT_PREAGG : CSP_BOLT_FDATA;
+    options->mode = CSP_PROFGEN_FLAT;
+    return CSP_EXIT_DONE;
+}
+
 static int check_options(struct gen *gen)
 {
     struct csp_profgen_options *options = &gen->options;
     size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
-    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->profile_path != NULL);
+    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->branch_lists.len != 0) +
+                (gen->profile_path != NULL);
     if (kinds > 1)
-        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), "
+        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), --branch-list, "
                                        "--unsymbolized-profile and --llvm-sample-profile do not "
                                        "go together");
+    if (gen->branch_lists.len &&
+        (options->mode == CSP_PROFGEN_CONTEXTS || options->mode == CSP_PROFGEN_LINE_CONTEXTS))
+        return csp_cli_usage(gen->cli, "a branch list tells of no contexts: its profile is flat");
     options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
     options->digests = options->aggregate || gen->aggregates.len || samples > 1;
     if (options->compat && (options->aggregate || gen->aggregates.len))
@@ -24,7 +43,7 @@ static int check_options(struct gen *gen)
         if (!strcmp(gen->inputs.data[i], "-"))
             return csp_cli_usage(gen->cli, "a recording from standard input cannot be told from "
                                            "others: put it in a file");
-    if (options->aggregate && (gen->unsymbolized.len || gen->profile_path))
+    if (options->aggregate && (gen->unsymbolized.len || gen->branch_lists.len || gen->profile_path))
         return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
                                        "--aggregate");
     if (!kinds)
@@ -33,7 +52,7 @@ static int check_options(struct gen *gen)
         return csp_cli_usage(gen->cli, "this input needs the binary too: name it with -b");
     if (gen->detailed_warnings)
         gen->cli->verbose = true;
-    return CSP_EXIT_DONE;
+    return choose_bolt(gen);
 }
 
 /* Whether there were samples enough, as far as the profile itself tells. */
@@ -89,7 +108,7 @@ static int check_quality(const struct gen *gen, const struct csp_sample_check_st
 static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
 {
     const struct csp_profgen_stats *stats = &profgen->stats;
-    if (!gen->options.skip_symbolization && !gen->options.aggregate)
+    if (!gen->options.skip_symbolization && !gen->options.aggregate && !gen->options.bolt)
         print_density(gen, stats->profile.density);
     if (gen->cli->json) {
         struct csp_buf text = {0};
@@ -108,11 +127,18 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
                  (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
         return;
     }
-    csp_note(&gen->cli->diag,
-             "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
-             gen->output_path, (unsigned long long)stats->profile.functions,
-             (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
-             (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+    if (gen->options.bolt)
+        csp_note(&gen->cli->diag, "%s: %llu lines for BOLT from %llu of %llu samples",
+                 gen->output_path, (unsigned long long)stats->bolt_lines,
+                 (unsigned long long)stats->samples.used,
+                 (unsigned long long)stats->samples.samples);
+    else
+        csp_note(
+            &gen->cli->diag,
+            "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
+            gen->output_path, (unsigned long long)stats->profile.functions,
+            (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
+            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
     print_checks(gen, &stats->checks);
 }
 
@@ -157,6 +183,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
     for (size_t i = 0; i < gen->aggregates.len && !error; i++)
         error = csp_profgen_aggregate(profgen, gen->aggregates.data[i], diag);
+    for (size_t i = 0; i < gen->branch_lists.len && !error; i++)
+        error = csp_profgen_branch_list(profgen, gen->branch_lists.data[i], diag);
     for (size_t i = 0; i < gen->unsymbolized.len && !error; i++)
         error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
     if (!error && gen->profile_path)
@@ -212,6 +240,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_vec_free(&gen.scripts);
     csp_vec_free(&gen.aggregates);
     csp_vec_free(&gen.unsymbolized);
+    csp_vec_free(&gen.branch_lists);
     return code;
 }
 
@@ -237,6 +266,7 @@ const struct csp_command csp_command_gen = {
         "  --allow-duplicates  count an input twice that is there twice; else that is an error\n"
         "  -b, --binary FILE   the binary that ran, not stripped (by default the one that most of\n"
         "                      the recording's callchains are in)\n"
+        "  --branch-list FILE  what simpleperf's inject writes: counts of ranges and branches\n"
         "  --unsymbolized-profile FILE\n"
         "                      counters by address, as --skip-symbolization writes them (--up)\n"
         "  --llvm-sample-profile FILE\n"
@@ -257,7 +287,9 @@ const struct csp_command csp_command_gen = {
         "  -o, --output FILE   where to write (csprof.prof)\n"
         "  --format F          extbinary (default), text, or binary (no profiles by probes);\n"
         "                      aggregate: all samples, to be merged with others and made a profile "
-        "later\n"
+        "later;\n"
+        "                      fdata, preagg: what llvm-bolt -data and perf2bolt -pa read, of any "
+        "binary\n"
         "  --mode M            cs: by calling context; flat: without; auto (default): by context "
         "when\n"
         "                      the samples have callchains (--ignore-stack-samples is --mode "

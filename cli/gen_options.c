@@ -33,6 +33,7 @@ static const struct option options[] = {
     {"--allow-duplicates", SWITCH, IN(options.duplicates), 0, NULL},
     {"--unsymbolized-profile", FILES, IN(unsymbolized), 0, NULL},
     {"--up", FILES, IN(unsymbolized), 0, NULL},
+    {"--branch-list", FILES, IN(branch_lists), 0, NULL},
     {"--llvm-sample-profile", TEXT, IN(profile_path), 0, NULL},
     {"--data-access-perftrace", TEXT, IN(data_access_path), 0, NULL},
     {"--pid", COUNT64, IN(options.pid), IN(options.has_pid), NULL},
@@ -46,7 +47,8 @@ static const struct option options[] = {
     {"-o", TEXT, IN(output_path), 0, NULL},
     {"--output", TEXT, IN(output_path), 0, NULL},
     {"--symfs", TEXT, IN(symfs), 0, NULL},
-    {"--format", WORD, IN(options.profile.format), 0, "text extbinary binary aggregate"},
+    {"--format", WORD, IN(options.profile.format), 0,
+     "text extbinary binary aggregate preagg fdata"},
     {"--mode", WORD, IN(options.mode), 0, "auto cs flat dwarf-cs dwarf-flat"},
     {"--csspgo-preinliner", SWITCH, IN(options.profile.preinline.enabled), 0, NULL},
     {"--csspgo-replay-preinline", SWITCH, IN(options.profile.preinline.replay), 0, NULL},
@@ -169,6 +171,8 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
             csp_vec_push(&gen->inputs, value);
         else if (option->offset == IN(unsymbolized))
             csp_vec_push(&gen->unsymbolized, value);
+        else if (option->offset == IN(branch_lists))
+            csp_vec_push(&gen->branch_lists, value);
         else if (option->offset == IN(aggregates))
             csp_vec_push(&gen->aggregates, value);
         else

@@ -7,12 +7,16 @@
 #include "profgen/recording_input.h"
 
 /* Of --format, beside those of enum csp_profile_format. */
-enum { CSP_FORMAT_AGGREGATE = CSP_PROFILE_BINARY + 1 };
+enum {
+    CSP_FORMAT_AGGREGATE = CSP_PROFILE_BINARY + 1,
+    CSP_FORMAT_PREAGG,
+    CSP_FORMAT_FDATA,
+};
 
 struct gen {
     struct csp_cli *cli;
     struct csp_profgen_options options;
-    CSP_VEC(const char *) inputs, scripts, aggregates, unsymbolized;
+    CSP_VEC(const char *) inputs, scripts, aggregates, unsymbolized, branch_lists;
     const char *profile_path; /* a profile instead of samples */
     const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;

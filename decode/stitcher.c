@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    BATCH_WINDOWS = 16384, /* stitched at once, unless their branches fill the memory first */
+    BATCH_WINDOWS = 8192, /* stitched at once, unless their branches fill the memory first */
     BATCH_BRANCHES = 1 << 22,
     KEEP_WINDOWS = 1024,    /* of a batch, stitched again with the next: its end is a cut */
     PAUSES_PER_WINDOW = 64, /* most that are looked at when nothing tells the time */

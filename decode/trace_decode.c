@@ -6,7 +6,10 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-enum { TRACE_IDS = 128 };
+enum {
+    TRACE_IDS = 128,
+    ROOM_MAX = 1 << 18, /* branches: what a large chunk needs, others do not */
+};
 
 /* ---- parts ---- */
 
@@ -28,6 +31,7 @@ struct pool {
     pthread_mutex_t lock; /* of what follows */
     struct part *free;
     size_t holders;
+    size_t branches; /* most that a list has had: what a new one had better have room for */
 };
 
 static void free_part(struct part *part)
@@ -76,6 +80,7 @@ static struct part *get_part(struct pool *pool, size_t list_count)
     if (part)
         pool->free = part->next;
     pool->holders++;
+    size_t branches = pool->branches;
     pthread_mutex_unlock(&pool->lock);
     if (part && part->list_count < list_count) {
         free_part(part);
@@ -86,6 +91,8 @@ static struct part *get_part(struct pool *pool, size_t list_count)
         part->pool = pool;
         part->list_count = list_count;
         part->base.lists = csp_calloc(list_count, sizeof *part->base.lists);
+        if (branches)
+            csp_vec_reserve(&part->base.lists[0].branches, branches);
     }
     part->holders = 1;
     for (size_t i = 0; i < part->list_count; i++) {
@@ -97,6 +104,17 @@ static struct part *get_part(struct pool *pool, size_t list_count)
     part->stats = (struct csp_trace_stats){0};
     part->error = 0;
     return part;
+}
+
+static void note_size(const struct part *part)
+{
+    size_t branches = part->list_count ? part->base.lists[0].branches.len : 0;
+    if (branches > ROOM_MAX)
+        branches = ROOM_MAX;
+    pthread_mutex_lock(&part->pool->lock);
+    if (branches > part->pool->branches)
+        part->pool->branches = branches;
+    pthread_mutex_unlock(&part->pool->lock);
 }
 
 void csp_trace_part_keep(struct csp_trace_part *part)
@@ -355,6 +373,7 @@ static void decode_unit(void *user, size_t number, unsigned worker_number, unsig
     worker->text = &part->base.text;
     start_builders(worker, decoding->input, part, unit->offset + begin - before.bytes);
     part->error = decode_chunks(worker, unit, begin, end, part);
+    note_size(part);
     struct csp_engine_stats after = csp_engine_stats(worker->engine);
     add_engine_stats(&part->stats.engine, &after, &before);
     for (uint32_t i = 0; i < stream->source_count; i++)

@@ -216,6 +216,8 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     stats->branch_counters = gen->counters.branches.counts.len;
     if (!error && gen->options.aggregate) {
         csp_profgen_write_aggregate(gen, out);
+    } else if (!error && gen->options.bolt) {
+        stats->bolt_lines = csp_bolt_write(&gen->program, &gen->counters, gen->options.bolt, out);
     } else if (!error && gen->options.skip_symbolization) {
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);

@@ -2,9 +2,9 @@
  *
  * A function that jumps to its last callee leaves no frame: the callchain shows a call to one
  * function and the frame of another. Where the tail calls seen in the branch histories lead from
- * the one to the other by exactly one path, the jumps of that path are put back. A path goes through no
- * function twice. (llvm-profgen 22 remembers what it found while parts of a circle of tail calls were
- * closed to it, so that its answer depends on the order of its samples.)
+ * the one to the other by exactly one path, the jumps of that path are put back. A path goes
+ * through no function twice. (llvm-profgen 22 remembers what it found while parts of a circle of
+ * tail calls were closed to it, so that its answer depends on the order of its samples.)
  */
 #ifndef CSP_PROFGEN_MISSING_FRAMES_H
 #define CSP_PROFGEN_MISSING_FRAMES_H

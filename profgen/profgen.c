@@ -46,10 +46,12 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
         .by_lines = options->by_lines || options->mode == CSP_PROFGEN_LINE_CONTEXTS ||
                     options->mode == CSP_PROFGEN_LINE_FLAT,
         .without_symbols = !options->load_symbols,
+        .code_only = options->bolt,
         .compat = options->compat,
     };
     int error = csp_program_open(&gen->program, &program, diag);
-    if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat)
+    if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat &&
+        !options->bolt)
         csp_warn(diag,
                  "%s has no pseudo-probes (-fpseudo-probe-for-profiling): it is profiled by its "
                  "debug lines, which tell less after optimisation",
@@ -126,6 +128,20 @@ int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct c
     csp_file_unmap(&file);
     if (!error)
         csp_profgen_decide_mode(gen, contexts);
+    gen->counters_given = true;
+    return error;
+}
+
+int csp_profgen_branch_list(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+{
+    struct csp_file file;
+    int error = csp_file_map(&file, path, diag);
+    if (error)
+        return error;
+    csp_profgen_decide_mode(gen, false);
+    error =
+        csp_branch_list_read(&file, &gen->program, &gen->counters, &gen->stats.branch_list, diag);
+    csp_file_unmap(&file);
     gen->counters_given = true;
     return error;
 }

@@ -16,6 +16,8 @@
 #include "base/json.h"
 #include "profgen/address_map.h"
 #include "profgen/aggregate.h"
+#include "profgen/bolt.h"
+#include "profgen/branch_list.h"
 #include "profgen/counters.h"
 #include "profgen/data_access.h"
 #include "profgen/generate.h"
@@ -46,10 +48,11 @@ struct csp_profgen_options {
     bool symbol_list;   /* extbinary holds the names of all functions */
     bool compat;        /* llvm-profgen 22's choices throughout */
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
-    bool aggregate;     /* write an aggregate (profgen/aggregate.h) instead of a profile */
-    bool digests;       /* tell inputs by their digests, and do not count one twice … */
-    bool duplicates;    /* … unless that is meant */
-    unsigned threads;   /* 0 is one; the result does not depend on it */
+    enum csp_bolt_format bolt; /* write for BOLT instead of a profile */
+    bool aggregate;            /* write an aggregate (profgen/aggregate.h) instead of a profile */
+    bool digests;              /* tell inputs by their digests, and do not count one twice … */
+    bool duplicates;           /* … unless that is meant */
+    unsigned threads;          /* 0 is one; the result does not depend on it */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
     uint32_t max_search_depth;
@@ -73,6 +76,8 @@ struct csp_profgen_stats {
     uint64_t unwound_contexts, range_counters, branch_counters;
     uint64_t call_probes_rebuilt, calls_without_probe, unplaced_probes, missing_guids;
     struct csp_profile_result profile;
+    struct csp_branch_list_stats branch_list;
+    uint64_t bolt_lines;
     uint64_t profile_bytes;
 };
 
@@ -101,6 +106,9 @@ void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample
 /* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,
  * CSP_ERR_IO. */
 int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds the counts of a branch list (profgen/branch_list.h); the profile is flat, then. Errors:
+ * CSP_ERR_INPUT, CSP_ERR_IO. */
+int csp_profgen_branch_list(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
 /* Takes a finished profile instead of samples: contexts may be merged or pre-inlined. Errors:
  * CSP_ERR_INPUT. */
 int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_diag *diag);

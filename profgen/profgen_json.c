@@ -26,6 +26,20 @@ static void json_checks(const struct csp_sample_check_stats *stats, struct csp_j
     csp_json_end(json);
 }
 
+static void json_branch_list(const struct csp_branch_list_stats *stats, struct csp_json *json)
+{
+    csp_json_object(json, "branch_list");
+    csp_json_number(json, "binaries", stats->binaries);
+    csp_json_number(json, "other_binaries", stats->other_binaries);
+    csp_json_number(json, "ranges", stats->ranges);
+    csp_json_number(json, "branches", stats->branches);
+    csp_json_number(json, "ranges_outside", stats->ranges_outside);
+    csp_json_number(json, "ranges_impossible", stats->ranges_impossible);
+    csp_json_number(json, "branches_outside", stats->branches_outside);
+    csp_json_number(json, "single_addresses", stats->single_addresses);
+    csp_json_end(json);
+}
+
 static void json_unwind(const struct csp_unwind_stats *stats, struct csp_json *json)
 {
     csp_json_number(json, "ranges", stats->ranges);
@@ -63,6 +77,8 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     csp_json_number(json, "trimmed_functions", stats->profile.trimmed_functions);
     csp_json_number(json, "functions", stats->profile.functions);
     csp_json_number(json, "total_count", stats->profile.total_samples);
+    json_branch_list(&stats->branch_list, json);
+    csp_json_number(json, "bolt_lines", stats->bolt_lines);
     csp_json_number(json, "profile_bytes", stats->profile_bytes);
     csp_json_number(json, "unknown_lines", stats->text.other_lines);
     csp_json_number(json, "bad_branches", stats->text.bad_branches);

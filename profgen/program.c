@@ -16,12 +16,12 @@ struct sections {
     bool executable;
 };
 
-static const uint8_t *section_bytes(const struct csp_program *program, const GElf_Shdr *header)
+static const uint8_t *section_bytes(const struct csp_file *file, const GElf_Shdr *header)
 {
-    if (header->sh_type == SHT_NOBITS || header->sh_offset > program->file.size ||
-        header->sh_size > program->file.size - header->sh_offset)
+    if (header->sh_type == SHT_NOBITS || header->sh_offset > file->size ||
+        header->sh_size > file->size - header->sh_offset)
         return NULL;
-    return program->file.data + header->sh_offset;
+    return file->data + header->sh_offset;
 }
 
 static void read_segments(struct csp_program *program, Elf *elf)
@@ -41,9 +41,8 @@ static void read_segments(struct csp_program *program, Elf *elf)
     }
 }
 
-static void read_build_id(struct csp_program *program, const GElf_Shdr *header)
+static void read_build_id(const uint8_t *bytes, const GElf_Shdr *header, struct csp_build_id *id)
 {
-    const uint8_t *bytes = section_bytes(program, header);
     if (!bytes || header->sh_size < 16)
         return;
     uint32_t name_size, size, type;
@@ -51,47 +50,49 @@ static void read_build_id(struct csp_program *program, const GElf_Shdr *header)
     memcpy(&size, bytes + 4, 4);
     memcpy(&type, bytes + 8, 4);
     if (type != NT_GNU_BUILD_ID || name_size != 4 || memcmp(bytes + 12, "GNU", 4) != 0 ||
-        size > sizeof program->build_id.bytes || size > header->sh_size - 16)
+        size > sizeof id->bytes || size > header->sh_size - 16)
         return;
-    program->build_id.size = (uint8_t)size;
-    memcpy(program->build_id.bytes, bytes + 16, size);
+    id->size = (uint8_t)size;
+    memcpy(id->bytes, bytes + 16, size);
 }
 
-static void read_section(struct csp_program *program, const GElf_Shdr *header, const char *name,
-                         struct sections *found)
+static void read_probe_section(const uint8_t *bytes, const GElf_Shdr *header, const char *name,
+                               struct sections *found)
 {
-    const uint8_t *bytes = section_bytes(program, header);
-    if (!strcmp(name, ".pseudo_probe_desc") && bytes) {
+    if (!found->names && !strcmp(name, ".pseudo_probe_desc")) {
         found->names = bytes;
         found->names_size = header->sh_size;
-    } else if (!strcmp(name, ".pseudo_probe") && bytes) {
+    } else if (!found->probes && !strcmp(name, ".pseudo_probe")) {
         found->probes = bytes;
         found->probes_size = header->sh_size;
-    } else if (header->sh_type == SHT_NOTE && !strcmp(name, ".note.gnu.build-id")) {
-        read_build_id(program, header);
-    } else if ((header->sh_flags & SHF_EXECINSTR) && header->sh_size && bytes) {
-        found->executable = true;
-        /* Calls into other libraries go through the procedure linkage table: not our code. */
-        if (strcmp(name, ".plt") != 0)
-            csp_code_add_section(&program->code, header->sh_addr, header->sh_addr + header->sh_size,
-                                 bytes, program->machine_type == EM_AARCH64 ? 2 : 0);
     }
+}
+
+static void read_code_section(struct csp_program *program, const uint8_t *bytes,
+                              const GElf_Shdr *header, const char *name, struct sections *found)
+{
+    found->executable = true;
+    /* Calls into other libraries go through the procedure linkage table: not our code. */
+    if (strcmp(name, ".plt") != 0)
+        csp_code_add_section(&program->code, header->sh_addr, header->sh_addr + header->sh_size,
+                             bytes, program->machine_type == EM_AARCH64 ? 2 : 0);
 }
 
 /* By its section: the values of symbols in sections that are not loaded (where linkers put mapping
  * symbols too) are offsets, and may look like addresses of code. */
-static bool is_in_code(const struct csp_program *program, const GElf_Sym *symbol)
+static bool is_in_code(const struct csp_program *program, Elf *elf, const GElf_Sym *symbol)
 {
     GElf_Shdr section;
     if (symbol->st_shndx != SHN_XINDEX &&
         (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
-         !gelf_getshdr(elf_getscn(program->elf, symbol->st_shndx), &section) ||
+         !gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) ||
          !(section.sh_flags & SHF_EXECINSTR)))
         return false;
     return csp_code_section(&program->code, symbol->st_value);
 }
 
-static void read_symbols(struct csp_program *program, Elf_Scn *section, const GElf_Shdr *header)
+static void read_symbols(struct csp_program *program, Elf *elf, Elf_Scn *section,
+                         const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     if (!data || !header->sh_entsize)
@@ -101,21 +102,22 @@ static void read_symbols(struct csp_program *program, Elf_Scn *section, const GE
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
             continue;
-        const char *name = elf_strptr(program->elf, header->sh_link, symbol.st_name);
+        const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
         if (name && !strcmp(name, "__llvm_fs_discriminator__"))
             program->fs_discriminators = true;
         if (name && !strncmp(name, "_ZTV", 4) && symbol.st_shndx != SHN_UNDEF)
             csp_vec_push(&program->virtual_tables, (struct csp_symbol){.address = symbol.st_value,
                                                                        .size = symbol.st_size,
                                                                        .name = name});
-        if (!is_in_code(program, &symbol))
+        if (!is_in_code(program, elf, &symbol))
             continue;
         csp_vec_push(&program->symbols,
                      (struct csp_symbol){.address = symbol.st_value,
                                          .size = symbol.st_size,
                                          .name = name ? name : "",
                                          .order = (uint32_t)i,
-                                         .function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC});
+                                         .function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC,
+                                         .local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
     }
 }
 
@@ -127,32 +129,98 @@ static int by_symbol_address(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Walks the sections of a file: code only of the program itself, what is of no use without it from
+ * either. Returns the symbol table, or null. */
+static Elf_Scn *walk_sections(struct csp_program *program, Elf *elf, const struct csp_file *file,
+                              struct csp_build_id *id, struct sections *found)
+{
+    Elf_Scn *section = NULL, *symbols = NULL;
+    size_t strings;
+    elf_getshdrstrndx(elf, &strings);
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header))
+            continue;
+        const uint8_t *bytes = section_bytes(file, &header);
+        const char *text = elf_strptr(elf, strings, header.sh_name), *name = text ? text : "";
+        if (header.sh_type == SHT_SYMTAB)
+            symbols = section;
+        else if (header.sh_type == SHT_NOTE && !strcmp(name, ".note.gnu.build-id"))
+            read_build_id(bytes, &header, id);
+        else if (elf == program->elf && (header.sh_flags & SHF_EXECINSTR) && header.sh_size &&
+                 bytes)
+            read_code_section(program, bytes, &header, name, found);
+        else if (bytes)
+            read_probe_section(bytes, &header, name, found);
+    }
+    return symbols;
+}
+
+/* Opens the file with what was stripped off the program. */
+static int open_debug_file(struct csp_program *program, const char *path, struct csp_diag *diag)
+{
+    size_t strings;
+    int error = csp_file_map(&program->debug_file, path, diag);
+    if (error)
+        return error;
+    program->debug_elf =
+        elf_memory((char *)(uintptr_t)program->debug_file.data, program->debug_file.size);
+    if (!program->debug_elf || elf_getshdrstrndx(program->debug_elf, &strings))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s is no ELF file with section headers", path);
+    return 0;
+}
+
+static int check_debug_file(const struct csp_program *program, const struct csp_build_id *id,
+                            const char *path, struct csp_diag *diag)
+{
+    char ours[41], theirs[41];
+    if (!id->size || !program->build_id.size || csp_build_id_equal(id, &program->build_id))
+        return 0;
+    csp_build_id_text(&program->build_id, ours);
+    csp_build_id_text(id, theirs);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s is not of %s: its build-id is %s, that of the program %s", path,
+                    program->path, theirs, ours);
+}
+
 /* Walks the section headers twice: symbols are kept only where code is. */
-static int read_sections(struct csp_program *program, struct sections *found, struct csp_diag *diag)
+static int read_sections(struct csp_program *program, const struct csp_program_options *options,
+                         struct sections *found, struct csp_diag *diag)
 {
     size_t strings;
     if (elf_getshdrstrndx(program->elf, &strings))
         return csp_fail(diag, CSP_ERR_INPUT, "%s has no section headers: give the file as linked",
                         program->path);
-    Elf_Scn *section = NULL, *symbols = NULL;
-    while ((section = elf_nextscn(program->elf, section))) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header))
-            continue;
-        const char *name = elf_strptr(program->elf, strings, header.sh_name);
-        if (header.sh_type == SHT_SYMTAB)
-            symbols = section;
-        read_section(program, &header, name ? name : "", found);
-    }
+    const char *debug_path = options->debug_path;
+    Elf *elf = program->elf;
+    Elf_Scn *symbols = walk_sections(program, elf, &program->file, &program->build_id, found);
     csp_code_seal(&program->code);
+    if (debug_path && (!symbols || !found->probes)) {
+        struct csp_build_id id = {0};
+        int error = open_debug_file(program, debug_path, diag);
+        if (error)
+            return error;
+        Elf_Scn *more =
+            walk_sections(program, program->debug_elf, &program->debug_file, &id, found);
+        error = check_debug_file(program, &id, debug_path, diag);
+        if (error)
+            return error;
+        if (!symbols)
+            elf = program->debug_elf;
+        symbols = symbols ? symbols : more;
+    }
+    if (!symbols && options->code_only)
+        return 0;
     if (!symbols)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s is stripped: its symbol table is gone; give the file as it was before "
-                        "strip (the build-id tells which belongs together)",
-                        program->path);
+        return csp_fail(
+            diag, CSP_ERR_INPUT,
+            "%s is stripped: its symbol table is gone; give the file as it was before "
+            "strip, or with --debug-binary the one that keeps what was stripped off (the "
+            "build-id tells which belongs together)",
+            program->path);
     GElf_Shdr header;
     gelf_getshdr(symbols, &header);
-    read_symbols(program, symbols, &header);
+    read_symbols(program, elf, symbols, &header);
     if (program->symbols.len)
         qsort(program->symbols.data, program->symbols.len, sizeof *program->symbols.data,
               by_symbol_address);
@@ -193,6 +261,9 @@ static void disassemble(struct csp_program *program)
 {
     const struct csp_code_section *section = NULL;
     bool data = false;
+    for (size_t i = 0; !program->symbols.len && i < program->code.sections.len; i++)
+        csp_code_disassemble(&program->code, program->machine, program->code.sections.data[i].start,
+                             program->code.sections.data[i].end);
     for (size_t i = 0; i < program->symbols.len; i++) {
         const struct csp_symbol *symbol = &program->symbols.data[i];
         const struct csp_code_section *at = csp_code_section(&program->code, symbol->address);
@@ -236,18 +307,45 @@ static void mark_edges(struct csp_program *program)
     }
 }
 
-static int read_probes(struct csp_program *program, const struct sections *found, bool compat,
-                       struct csp_diag *diag)
+/* The length of a name without the suffix of functions that control-flow integrity renamed: what
+ * has their own names is a table of jumps then. 0: it has none. */
+static size_t length_before_cfi(const char *name)
 {
-    struct csp_probe_symbols symbols = {.last_only = compat};
+    size_t length = strlen(name);
+    return length > 4 && !strcmp(name + length - 4, ".cfi") ? length - 4 : 0;
+}
+
+/* The addresses of symbols, by the GUIDs of the names that probes may call them by. */
+static void collect_symbols(const struct csp_program *program, bool compat,
+                            struct csp_probe_symbols *symbols)
+{
+    struct csp_map renamed = {0};
+    for (size_t i = 0; !compat && i < program->symbols.len; i++) {
+        const struct csp_symbol *symbol = &program->symbols.data[i];
+        size_t length = length_before_cfi(symbol->name);
+        if (!length)
+            continue;
+        uint64_t guid = csp_name_guid(symbol->name, length);
+        csp_vec_push(&symbols->list, (struct csp_probe_symbol){guid, symbol->address});
+        *csp_map_at(&renamed, guid) = 1;
+    }
     for (size_t i = 0; i < program->symbols.len; i++) {
         const struct csp_symbol *symbol = &program->symbols.data[i];
         /* llvm-profgen has no probes of functions that it does not know otherwise. */
         if (compat && !csp_functions_find_start(&program->functions, symbol->address))
             continue;
         uint64_t guid = csp_name_guid(symbol->name, strlen(symbol->name));
-        csp_vec_push(&symbols.list, (struct csp_probe_symbol){guid, symbol->address});
+        if (!csp_map_find(&renamed, guid))
+            csp_vec_push(&symbols->list, (struct csp_probe_symbol){guid, symbol->address});
     }
+    csp_map_free(&renamed);
+}
+
+static int read_probes(struct csp_program *program, const struct sections *found, bool compat,
+                       struct csp_diag *diag)
+{
+    struct csp_probe_symbols symbols = {.last_only = compat};
+    collect_symbols(program, compat, &symbols);
     int error = csp_probes_read_names(&program->probes, &program->names, found->names,
                                       found->names_size, diag);
     if (!error)
@@ -285,7 +383,7 @@ static int choose_probes_or_lines(struct csp_program *program, const struct sect
 {
     program->has_lines = csp_debug_info_units(program->debug) != 0;
     program->uses_probes = found->names && found->probes && !options->by_lines;
-    if (program->uses_probes || program->has_lines || options->compat)
+    if (program->uses_probes || program->has_lines || options->compat || options->code_only)
         return 0;
     if (options->by_lines && found->probes)
         return csp_fail(diag, CSP_ERR_INPUT,
@@ -311,7 +409,7 @@ int csp_program_open(struct csp_program *program, const struct csp_program_optio
     if (!error)
         error = open_elf(program, diag);
     if (!error)
-        error = read_sections(program, &found, diag);
+        error = read_sections(program, options, &found, diag);
     if (!error && !found.executable)
         error =
             csp_fail(diag, CSP_ERR_INPUT,
@@ -352,10 +450,25 @@ void csp_program_close(struct csp_program *program)
     csp_vec_free(&program->virtual_tables);
     if (program->elf)
         elf_end(program->elf);
+    if (program->debug_elf)
+        elf_end(program->debug_elf);
+    if (program->debug_file.data)
+        csp_file_unmap(&program->debug_file);
     if (program->file.data)
         csp_file_unmap(&program->file);
     free(program->path);
     *program = (struct csp_program){0};
+}
+
+uint64_t csp_program_at_offset(const struct csp_program *program, uint64_t offset)
+{
+    for (size_t i = 0; i < program->segments.len; i++) {
+        const struct csp_program_segment *segment = &program->segments.data[i];
+        if (segment->executable && offset >= segment->offset &&
+            offset - segment->offset < segment->file_size)
+            return segment->address + (offset - segment->offset);
+    }
+    return CSP_EXTERNAL;
 }
 
 uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address)

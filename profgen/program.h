@@ -32,6 +32,7 @@ struct csp_symbol {
     const char *name; /* belongs to the binary */
     uint32_t order;   /* in the symbol table */
     bool function;    /* STT_FUNC */
+    bool local;       /* STB_LOCAL */
 };
 
 struct csp_program {
@@ -45,6 +46,8 @@ struct csp_program {
     bool fs_discriminators; /* of lines: Clang's flow-sensitive ones, used whole */
     struct csp_file file;
     struct Elf *elf;
+    struct csp_file debug_file; /* what is not in the file itself: symbols, pseudo-probes */
+    struct Elf *debug_elf;
     CSP_VEC(struct csp_program_segment) segments; /* in the order of the program headers */
     CSP_VEC(struct csp_symbol)
     symbols; /* in executable sections; by address, then as in the file */
@@ -62,11 +65,13 @@ struct csp_program {
 
 struct csp_program_options {
     const char *path;
-    const char *debug_path; /* where its debug information is; null: in the file itself */
+    const char *debug_path; /* where its debug information is (and its symbols and pseudo-probes,
+                               if it has none); null: in the file itself */
     const char *dwp_path;   /* see csp_debug_info_open */
     bool by_lines;          /* even if there are pseudo-probes */
     bool without_symbols;   /* the symbol table adds no functions to those of the debug information
                              */
+    bool code_only;         /* neither pseudo-probes, lines nor symbols are needed */
     bool compat;            /* llvm-profgen 22's choices */
 };
 
@@ -76,6 +81,9 @@ struct csp_program_options {
 int csp_program_open(struct csp_program *program, const struct csp_program_options *options,
                      struct csp_diag *diag);
 void csp_program_close(struct csp_program *program);
+
+/* The address of what the file has at an offset, or CSP_EXTERNAL when that is no code. */
+uint64_t csp_program_at_offset(const struct csp_program *program, uint64_t offset);
 
 /* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */
 uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address);

@@ -96,17 +96,6 @@ struct reader {
     CSP_VEC(struct csp_branch) branches;
 };
 
-static uint64_t program_address(const struct csp_program *program, uint64_t offset)
-{
-    for (size_t i = 0; i < program->segments.len; i++) {
-        const struct csp_program_segment *segment = &program->segments.data[i];
-        if (segment->executable && offset >= segment->offset &&
-            offset - segment->offset < segment->file_size)
-            return segment->address + (offset - segment->offset);
-    }
-    return CSP_EXTERNAL;
-}
-
 static uint64_t map_address(struct reader *reader, uint64_t address)
 {
     const struct csp_mapping *mapping = reader->mapping;
@@ -120,7 +109,8 @@ static uint64_t map_address(struct reader *reader, uint64_t address)
     }
     if (!reader->ours[mapping->binary])
         return CSP_EXTERNAL;
-    return program_address(&reader->gen->program, address - mapping->start + mapping->page_offset);
+    return csp_program_at_offset(&reader->gen->program,
+                                 address - mapping->start + mapping->page_offset);
 }
 
 /* Lookups are remembered while the address space is the same. */

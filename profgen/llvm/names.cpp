@@ -19,10 +19,11 @@ size_t csp_name_canonical(const char *name)
 
 size_t csp_name_canonical_symbol(const char *name)
 {
-    /* Coroutine splitting; function splitting; LTO, partial inlining and cloning, the last first.
-     */
-    const StringRef suffixes[] = {".cleanup", ".destroy", ".resume", ".cold",       ".warm",
-                                  ".llvm.",   ".part.",   ".isra.",  ".constprop.", ".lto_priv."};
+    /* Coroutine splitting; function splitting; control-flow integrity; LTO, partial inlining and
+     * cloning, the last first. */
+    const StringRef suffixes[] = {".cfi",   ".cleanup",    ".destroy",  ".resume",
+                                  ".cold",  ".warm",       ".llvm.",    ".part.",
+                                  ".isra.", ".constprop.", ".lto_priv."};
     return FunctionSamples::getCanonicalFnName(StringRef(name), suffixes).size();
 }
 

@@ -52,6 +52,9 @@ expect 2 'name it with -b' --perfscript script
 expect 2 'do not go together' --perfscript script --unsymbolized-profile data -b good
 expect 2 'text and extbinary only' --perfscript script -b good --format binary
 
+expect 2 'what BOLT reads is made of samples' --format fdata --compat llvm-profgen-22 \
+    --perfscript script -b good
+
 expect 3 'nowhere: No such file' --perfscript nowhere -b good
 expect 3 'nowhere: No such file' --perfscript script -b nowhere
 expect 3 'folder: is a directory' --perfscript script -b folder
@@ -80,6 +83,11 @@ expect 3 'not a perf.data file' -i text
     { echo "FAILED: the good program: $(cat messages)"; failed=1; }
 "$csprof" gen -q --perfscript script-without-lines -b without-lines --mode flat -o output 2>messages ||
     { echo "FAILED: flat without lines: $(cat messages)"; failed=1; }
+
+# BOLT needs neither probes nor lines.
+"$csprof" gen -q --perfscript script -b good -o preagg --format preagg 2>messages &&
+    "$csprof" gen -q --perfscript script -b without-probes -o output --format preagg 2>messages &&
+    cmp -s preagg output || { echo "FAILED: BOLT without probes: $(cat messages)"; failed=1; }
 
 # A recording and another build of its program.
 if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" ]; then

@@ -3,7 +3,7 @@
 # the profile that it makes of the same samples without the difficulty.
 set -u
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 llvm-objcopy-22 qemu-aarch64 llvm-readelf-22; do
+for tool in clang-22 ld.lld-22 llvm-objcopy-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22 qemu-aarch64 llvm-readelf-22 python3; do
     command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
 [ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
@@ -13,10 +13,27 @@ cd "$work" || exit 1
 failed=0
 
 cat >program.c <<'END'
-static __attribute__((noinline)) long callee(long n)
+#ifndef SECTION
+#define SECTION
+#endif
+#ifdef EXPORTED
+#define LOCAL
+#else
+#define LOCAL static
+#endif
+#ifdef INLINED
+static __attribute__((always_inline)) inline long inlined_leaf(long n) { __asm__ volatile("nop" : "+r"(n)); return n ^ 5; }
+#else
+#define inlined_leaf(n) (n)
+#endif
+LOCAL __attribute__((noinline)) SECTION long callee(long n)
 {
     long old;
     static long sum;
+#ifdef NEWER
+    __asm__ volatile("ldapr %0, [%1]\n ptrue p0.b\n cntd %0\n add z0.d, z0.d, z1.d" : "=r"(old) : "r"(&sum) : "memory", "z0", "p0");
+    return inlined_leaf(n) * 3 + (old & 0);
+#endif
 #ifdef ATOMICS
     __asm__ volatile("ldadd %1, %0, [%2]" : "=r"(old) : "r"(n), "r"(&sum) : "memory");
 #else
@@ -25,7 +42,7 @@ static __attribute__((noinline)) long callee(long n)
 #ifdef DATA
     __asm__ volatile("b 1f\n .word 0x94000000, 0xd65f03c0\n 1:");
 #endif
-    return n * 3 + (old & 0);
+    return inlined_leaf(n) * 3 + (old & 0);
 }
 static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
 void _start(void) { for (volatile long i = 0; i < 20000; i++) callee(i); exit_now(); }
@@ -123,6 +140,132 @@ build data -DDATA
 record data
 gen got --perfscript data/script -b data/program
 grep -q 'callee' got && echo "data in the text: a profile" || { echo "FAILED: data in text"; failed=1; }
+
+# What else ARMv8 has got since.
+build newer -DNEWER -march=armv8.2-a+lse+rcpc+sve
+if qemu-aarch64 newer/program; then
+    record newer
+    gen got --perfscript newer/script -b newer/program
+    grep -q 'callee' got && echo "RCPC and SVE instructions: a profile" || { echo "FAILED: RCPC and SVE"; failed=1; }
+else
+    echo "left out: this QEMU runs no SVE"
+fi
+
+# No mapping is told of: addresses are the program's own. Or its path has no slash.
+sed '/PERF_RECORD_MMAP/d' plain/script >unmapped
+gen got --perfscript unmapped -b plain/program
+same "a text without mappings" got want
+sed 's|r-xp .*/|r-xp |' plain/script >no-slash
+gen got --perfscript no-slash -b plain/program
+same "a mapping without a folder" got want
+
+# Two inputs are one profile.
+awk -v RS= -v ORS='\n\n' 'NR % 2' plain/script >odd
+{ grep PERF_RECORD_MMAP plain/script; echo; awk -v RS= -v ORS='\n\n' '!(NR % 2)' plain/script; } >even
+gen got --perfscript odd --perfscript even -b plain/program
+same "two texts" got want
+gen got --perfscript even --perfscript odd -b plain/program
+same "two texts, the other way round" got want
+
+# A return to where no call is: its callers are not known, and those of all other samples are.
+place() { # FUNCTION INSTRUCTION: its address
+    llvm-objdump-22 -d --no-show-raw-insn --disassemble-symbols="$1" plain/program |
+        sed -n "s/^ *\([0-9a-f]*\):.*\t$2\b.*/\1/p" | head -n 1
+}
+read -r callee _ symbol < <(llvm-nm-22 plain/program | grep ' callee')
+callee=$(printf '%x' $((0x$callee))) call=$(place _start bl) return=$(place "$symbol" ret)
+{
+    cat plain/script
+    printf '\n\t%s\n\t%x\n 0x%s/0x%s/P/-/-/0  0x%s/0x%s/P/-/-/0  0x%s/0x%s/P/-/-/0\n\n' "$callee" $((0x$call + 4)) \
+        "$call" "$callee" "$return" "$call" "$call" "$callee"
+} >no-call
+gen got --perfscript no-call -b plain/program --gen-cs-nested-profile=0
+gen once --perfscript plain/script -b plain/program --gen-cs-nested-profile=0
+names() { sed -n 's/^\(\[.*\]\):[0-9]*:[0-9]*$/\1/p' "$1" | sort; }
+[ -z "$(comm -23 <(names once) <(names got))" ] && [ "$(wc -l < <(names once))" -ge 2 ] &&
+    "$csprof" gen --json --perfscript no-call -b plain/program -o output | grep -q '"returns_to_no_call": 1' &&
+    echo "a return to where no call is: the other contexts are as before, and it is counted" ||
+    { echo "FAILED: a return to where no call is"; diff <(names once) <(names got); failed=1; }
+
+# Functions that control-flow integrity renamed.
+mkdir -p cfi
+build exported -DEXPORTED
+record exported
+llvm-objcopy-22 --redefine-sym callee=callee.cfi exported/program cfi/program
+gen once --perfscript exported/script -b exported/program
+gen got --perfscript exported/script -b cfi/program
+same "a function's symbol ends in .cfi" got once
+
+# What strip took away, in a file of its own.
+mkdir -p stripped
+build built -Wl,--build-id
+record built
+gen once --perfscript built/script -b built/program
+llvm-objcopy-22 --only-keep-debug built/program built/program.debug
+llvm-strip-22 -s -o stripped/program built/program
+gen got --perfscript built/script -b stripped/program --debug-binary built/program.debug
+same "probes, symbols and lines in the debug file" got once
+build another -Wl,--build-id -DATOMICS -march=armv8.2-a+lse
+"$csprof" gen -q --perfscript built/script -b stripped/program --debug-binary another/program -o output 2>messages
+[ $? = 3 ] && grep -q 'its build-id is .*, that of the program' messages && echo "the debug file of another build: told" ||
+    { echo "FAILED: the debug file of another build: $(cat messages)"; failed=1; }
+
+# Section headers in another order than the code.
+mkdir -p reordered
+build sections -DEXPORTED -DSECTION='__attribute__((section("other_text")))'
+record sections
+gen once --perfscript sections/script -b sections/program
+python3 - sections/program reordered/program <<'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+table, = struct.unpack_from("<Q", data, 40)
+size, count = struct.unpack_from("<HH", data, 58)
+headers = [bytes(data[table + i * size:table + (i + 1) * size]) for i in range(count)]
+code = [i for i in range(count) if struct.unpack_from("<Q", headers[i], 8)[0] & 4]
+a, b = code[0], code[1]
+headers[a], headers[b] = headers[b], headers[a]
+swap = {a: b, b: a}
+for i, header in enumerate(headers):
+    link, info = struct.unpack_from("<II", header, 40)
+    header = bytearray(header)
+    struct.pack_into("<I", header, 40, swap.get(link, link))
+    data[table + i * size:table + (i + 1) * size] = header
+    kind, = struct.unpack_from("<I", header, 4)
+    if kind == 2:
+        start, length = struct.unpack_from("<QQ", header, 24)
+        for at in range(start, start + length, 24):
+            index, = struct.unpack_from("<H", data, at + 6)
+            struct.pack_into("<H", data, at + 6, swap.get(index, index))
+open(sys.argv[2], "wb").write(data)
+END
+chmod +x reordered/program
+gen got --perfscript sections/script -b reordered/program
+same "section headers out of the order of addresses" got once
+
+# A function that the debug information does not have, and one without a name there.
+build lines -DEXPORTED -DINLINED
+record lines
+gen once --perfscript lines/script -b lines/program --mode dwarf-flat
+mkdir -p nameless
+llvm-objcopy-22 --dump-section .debug_str=strings lines/program copy
+python3 - <<'END'
+data = open("strings", "rb").read()
+name = b"inlined_leaf"
+assert name in data
+open("strings", "wb").write(data.replace(name, bytes(len(name))))
+END
+llvm-objcopy-22 --update-section .debug_str=strings lines/program nameless/program
+gen got --perfscript lines/script -b nameless/program --mode dwarf-flat
+grep -q inlined_leaf once && ! grep -q inlined_leaf got && grep -q '^_start:' got && echo "an inlined function without a name: a profile" ||
+    { echo "FAILED: an inlined function without a name"; failed=1; }
+mkdir -p incomplete
+llvm-objcopy-22 --remove-section='.debug_*' plain/program incomplete/program
+gen once --perfscript plain/script -b plain/program --mode flat
+gen got --perfscript plain/script -b incomplete/program --mode flat
+total() { sed -n 's/^[^ ]*callee[^:]*:\([0-9]*\):.*/\1/p' "$1"; }
+[ -n "$(total got)" ] && [ "$(total got)" = "$(total once)" ] &&
+    echo "functions that only the symbol table knows: in the profile" ||
+    { echo "FAILED: functions from the symbol table"; failed=1; }
 
 # A GUID without a name, and sections cut short.
 llvm-objcopy-22 --dump-section .pseudo_probe_desc=desc --dump-section .pseudo_probe=probes plain/program copy

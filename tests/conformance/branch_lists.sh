@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What simpleperf's inject wrote of three recordings, as csprof gen reads it: each range and each branch
+# within the binary comes out again, with the binary's addresses instead of offsets in its file.
+set -u
+csprof=${CSPROF:?} corpus=${CSPROF_CORPUS:?}/simpleperf
+[ -d "$corpus" ] || { echo "skipped: no corpus at $corpus"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# same LIST BINARY BIAS PLT: of the code's addresses over its offsets; what is at PLT, in the table of
+# procedure linkage, is outside
+same() {
+    local bias=$((16#$3)) from to count
+    while IFS=':->' read -r from to count; do
+        printf 'F %x %x %d\n' $((16#$from + bias)) $((16#$to + bias)) "$count"
+    done < <(grep -E '^[0-9a-f]+-[0-9a-f]+:' "$corpus/$1") >"$work/expected"
+    while read -r from to count; do
+        printf 'B %x %x %d 0\n' $((16#$from + bias)) $((16#$to + bias)) "$count"
+    done < <(sed -nE '/->0:/d; s/^([0-9a-f]+)->([0-9a-f]+):([0-9]+)$/\1 \2 \3/p' "$corpus/$1") >>"$work/expected"
+    sed -i "/ $4 /d" "$work/expected"
+    "$csprof" gen -q --branch-list "$corpus/$1" -b "$corpus/$2" --format preagg -o "$work/got" 2>"$work/messages" ||
+        { fail "$1: $(cat "$work/messages")"; return; }
+    diff <(sort "$work/expected") <(sort "$work/got") >"$work/difference" ||
+        { fail "$1"; head -n 5 "$work/difference"; return; }
+    echo "$1: $(wc -l <"$work/got") ranges and branches"
+}
+same lbr/inject_lbr.data lbr/lbr_test_loop 1000 none
+same perf_inject.data etm_test_loop 0 10e0
+same perf_inject_small.data etm_test_loop_small 1000 1640
+
+"$csprof" gen -q --branch-list "$corpus/perf_inject.data" -b "$corpus/lbr/lbr_test_loop" --format preagg \
+    -o "$work/none" 2>"$work/messages"
+[ $? = 3 ] && grep -q 'tells of 1 binaries, and none of them is .*lbr_test_loop' "$work/messages" ||
+    fail "another binary: $(cat "$work/messages")"
+sed '2s/:.*/:many/' "$corpus/lbr/inject_lbr.data" >"$work/bad"
+"$csprof" gen -q --branch-list "$work/bad" -b "$corpus/lbr/lbr_test_loop" --format preagg -o "$work/none" \
+    2>"$work/messages"
+[ $? = 3 ] && grep -q 'bad, line 2: expected a range FIRST-LAST:COUNT' "$work/messages" ||
+    fail "a malformed line: $(cat "$work/messages")"
+exit $failed
