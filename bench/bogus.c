@@ -228,8 +228,8 @@ static void read_spoiled(struct bench *bench, const char *path)
     bench->false_alarms = 0;
     stop(csp_recording_open(&recording, path, &(struct csp_image_options){0}, &bench->diag));
     stop(csp_profgen_open(&profgen, &options, &bench->diag));
-    stop(csp_profgen_recording(&profgen, recording, csp_engine_create_native, &watch, NULL, &stats,
-                               &bench->diag));
+    stop(csp_profgen_recording(&profgen, recording, csp_engine_create_native, 1, &watch, NULL,
+                               &stats, &bench->diag));
     csp_profgen_close(&profgen);
     csp_recording_close(recording);
 }
