@@ -311,7 +311,8 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
         .not_before = pending->before[window->carried],
-        .drained = (chunk->snapshot || (done->whole && done->count == 1)) && !chunk->continues &&
+        /* That a sample found it newest does not say that it closed it. */
+        .drained = done->whole && done->count == 1 && !chunk->snapshot && !chunk->continues &&
                    !window->carried,
     };
 }

@@ -62,7 +62,7 @@ for journal in one threads; do
     kind $journal "TRBE, full ring" "$good" mid-packet=4097 full-ring=0.02
     kind $journal "trace in samples" "$good" aux-samples lost-samples lost-windows
     kind $journal "trace in samples, TRBE" "$good" aux-samples trbe lost-samples lost-windows no-context
-    kind $journal "trace in samples, no time" "$timeless" aux-samples no-time lost-samples lost-windows
+    kind $journal "trace in samples, no time" "$blind" aux-samples no-time lost-samples lost-windows
     kind $journal "skid" "$good" skid
     kind $journal "clock offset" "$fitted" clock-offset=1000000 lost-samples
     kind $journal "clock offset, TRBE" "$fitted" clock-offset=-123456 trbe lost-samples
