@@ -41,7 +41,7 @@ run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 30000))
 options=(--period 1003)
 run threads ./threads $((1 + pauses / 3400))
 
-good="--recall 0.995" fitted="--recall 0.97" mixed="--recall 0.97 --wrong-order 0.2 --misnamed 0.01" timeless="--recall 0.97 --misnamed 0.05"
+good="--recall 0.995" raw="--recall 0.995 --misnamed 0.001" fitted="--recall 0.97" mixed="--recall 0.97 --wrong-order 0.2 --misnamed 0.01" timeless="--recall 0.97 --misnamed 0.05"
 # Without any time, a lost window beside a lost sample looks like a window that ended elsewhere.
 blind="--recall 0.97 --wrong-order 0.01 --misnamed 1"
 for journal in one threads; do
@@ -59,7 +59,7 @@ for journal in one threads; do
     kind $journal "TRBE, lost AUX" "$good" mid-packet=4097 lost-aux
     kind $journal "TRBE, truncated" "$good" mid-packet=4097 truncated=0.1
     kind $journal "TRBE, collision" "$good" mid-packet=4097 collision=0.05
-    kind $journal "TRBE, full ring" "$good" mid-packet=4097 full-ring=0.02
+    kind $journal "TRBE, full ring" "$raw" mid-packet=4097 full-ring=0.02
     kind $journal "trace in samples" "$good" aux-samples lost-samples lost-windows
     kind $journal "trace in samples, TRBE" "$good" aux-samples trbe lost-samples lost-windows no-context
     kind $journal "trace in samples, no time" "$blind" aux-samples no-time lost-samples lost-windows
