@@ -9,6 +9,7 @@ struct csp_arena_block;
 struct csp_arena {
     struct csp_arena_block *blocks; /* newest first */
     size_t used, size;              /* of the newest block */
+    size_t total;                   /* of all blocks */
 };
 
 /* Uninitialised memory aligned to 8 bytes. */

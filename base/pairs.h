@@ -30,13 +30,16 @@ static inline uint32_t csp_pairs_hash(uint64_t first, uint64_t second)
 /* The same, for loops where nearly all pairs are known. */
 static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
 {
-    if (pairs->slots) {
-        uint32_t slot = pairs->slots[csp_pairs_hash(first, second) & pairs->mask];
-        if (slot && pairs->list.data[slot - 1].first == first &&
-            pairs->list.data[slot - 1].second == second)
+    if (!pairs->slots)
+        return csp_pairs_add(pairs, first, second);
+    for (uint32_t i = csp_pairs_hash(first, second) & pairs->mask;; i = (i + 1) & pairs->mask) {
+        uint32_t slot = pairs->slots[i];
+        if (!slot)
+            return csp_pairs_add(pairs, first, second);
+        const struct csp_pair *known = &pairs->list.data[slot - 1];
+        if (known->first == first && known->second == second)
             return slot - 1;
     }
-    return csp_pairs_add(pairs, first, second);
 }
 
 #endif

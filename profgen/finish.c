@@ -169,8 +169,11 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         return -CSP_ERR_INPUT;
     if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
         return explain_bogus(gen, diag);
-    if (!gen->options.aggregate)
-        csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    if (gen->options.aggregate)
+        return 0;
+    csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    /* Samples take more memory than all that is made of them. */
+    csp_sample_set_free(&gen->set);
     return 0;
 }
 
@@ -196,7 +199,7 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
     }
     if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
         options.sizes =
-            gen->counters_given || gen->set.counts.len
+            gen->counters_given || gen->stats.distinct_samples
                 ? csp_inline_sizes_of_counters(&gen->program, &gen->counters, gen->options.compat)
                 : csp_inline_sizes_of_profile(&gen->program, gen->profile);
     int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);

@@ -97,13 +97,21 @@ static unsigned check_branch(struct checker *checker, uint64_t from, uint64_t to
     return outside ? 0 : 1 << CSP_RULE_BRANCH;
 }
 
-static unsigned check_history(struct checker *checker, const struct csp_flat_sample *sample)
+static unsigned check_runs(struct checker *checker, const struct csp_flat_sample *sample)
 {
-    static const uint8_t broken_by_run[] = {
+    static const uint8_t broken_by[] = {
         [CSP_RUN_POSSIBLE] = 0,
         [CSP_RUN_HALF_OUTSIDE] = 1 << CSP_RULE_EXTERNAL,
         [CSP_RUN_IMPOSSIBLE] = 1 << CSP_RULE_FALL_THROUGH,
     };
+    unsigned broken = 0;
+    for (uint32_t i = 1; i < sample->branch_len; i++)
+        broken |= broken_by[csp_sample_run(&checker->history, checker->set, sample, i)];
+    return broken;
+}
+
+static unsigned check_branches(struct checker *checker, const struct csp_flat_sample *sample)
+{
     unsigned broken = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         uint8_t *known = &checker->branches[sample->branches[i]];
@@ -112,8 +120,6 @@ static unsigned check_history(struct checker *checker, const struct csp_flat_sam
             *known = (uint8_t)check_branch(checker, branch->first, branch->second);
         }
         broken |= *known;
-        if (i)
-            broken |= broken_by_run[csp_sample_run(&checker->history, checker->set, sample, i)];
     }
     if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
         broken |= 1 << CSP_RULE_EXTERNAL;
@@ -123,14 +129,15 @@ static unsigned check_history(struct checker *checker, const struct csp_flat_sam
 /* The open calls must be in the call stack, in order. Only the innermost may be missing, because
  * its callee may not have a frame yet; but then it is none of the function that is there instead.
  */
-static unsigned check_stack(struct checker *checker, const struct csp_flat_sample *sample)
+static unsigned check_stack(struct checker *checker, size_t number)
 {
+    const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, number);
     const struct csp_functions *functions = &checker->program->functions;
     uint32_t len, next = 0;
     const uint64_t *callers = csp_flat_callers(checker->set, sample, &len);
     if (!len)
         return 0;
-    csp_sample_open_calls(&checker->history, checker->set, sample, &checker->open);
+    csp_sample_open_calls(&checker->history, checker->set, number, &checker->open);
     for (size_t i = 0; i < checker->open.len && next < len; i++) {
         uint64_t call = checker->open.data[i];
         uint32_t at = next;
@@ -163,8 +170,9 @@ static void check_samples(void *user, unsigned number)
     uint64_t *counts = checker->set->counts.data;
     for (size_t i = checker->first; i < checker->end; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, i);
-        unsigned broken =
-            check_leaf(sample) | check_history(checker, sample) | check_stack(checker, sample);
+        unsigned broken = check_runs(checker, sample);
+        checker->set->possible.data[i] = !broken;
+        broken |= check_leaf(sample) | check_branches(checker, sample) | check_stack(checker, i);
         stats->checked += counts[i];
         for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
             if (broken & 1U << rule)
@@ -191,6 +199,8 @@ void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *
     unsigned count = threads ? threads : 1;
     struct checker *checkers = csp_calloc(count, sizeof *checkers);
     size_t branches = set->branches.list.len;
+    csp_vec_reserve(&set->possible, set->counts.len);
+    set->possible.len = set->counts.len;
     for (unsigned i = 0; i < count; i++) {
         checkers[i] = (struct checker){.program = program, .set = set, .rules = rules};
         checkers[i].first = set->counts.len * i / count;

@@ -23,12 +23,14 @@ enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
 
 /* The calls and returns of a history, newest first: nothing else opens or closes a call. */
 static void read_history(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                         const struct csp_flat_sample *sample)
+                         size_t number)
 {
+    const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
+    bool possible = number < set->possible.len && set->possible.data[number];
     struct csp_history *history = &reader->history;
     history->branches.len = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        if (i && csp_sample_run(reader, set, sample, i) != CSP_RUN_POSSIBLE)
+        if (!possible && i && csp_sample_run(reader, set, sample, i) != CSP_RUN_POSSIBLE)
             break;
         enum csp_branch_kind kind = csp_flat_branch_kind(set, sample, i);
         if (kind == CSP_BRANCH_DIRECT)
@@ -43,9 +45,9 @@ static void read_history(struct csp_history_reader *reader, const struct csp_sam
 }
 
 void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                           const struct csp_flat_sample *sample, csp_frames *out)
+                           size_t number, csp_frames *out)
 {
-    read_history(reader, set, sample);
+    read_history(reader, set, number);
     const struct csp_unwind_tables none = {0};
     csp_history_open_calls(&reader->history, &none, out);
     for (size_t i = 0; i < out->len; i++)
@@ -53,12 +55,13 @@ void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_s
 }
 
 bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                          const struct csp_flat_sample *sample, csp_frames *out)
+                          size_t number, csp_frames *out)
 {
+    const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
     const struct csp_functions *functions = &reader->program->functions;
     uint32_t len;
     const uint64_t *callers = csp_flat_callers(set, sample, &len);
-    read_history(reader, set, sample);
+    read_history(reader, set, number);
     reader->recorded.len = 0;
     csp_vec_push(&reader->recorded, csp_flat_newest(set, sample));
     for (uint32_t i = 0; i < len; i++)

@@ -34,15 +34,16 @@ enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
                                     const struct csp_sample_set *set,
                                     const struct csp_flat_sample *sample, uint32_t i);
 
-/* The calls of a history that had not returned at its end, innermost first. History ends at the
- * first run, from its end back, that cannot have been: what is beyond it does not lead here. */
+/* The calls of the history of sample `number` of a set that had not returned at its end, innermost
+ * first. History ends at the first run, from its end back, that cannot have been: what is beyond it
+ * does not lead here. */
 void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                           const struct csp_flat_sample *sample, csp_frames *out);
+                           size_t number, csp_frames *out);
 
 /* Whether a sample's callchain lacks callers whose calls the history shows. `out` then is the call
  * stack with them, leaf first. */
 bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                          const struct csp_flat_sample *sample, csp_frames *out);
+                          size_t number, csp_frames *out);
 void csp_history_reader_free(struct csp_history_reader *reader);
 
 #endif

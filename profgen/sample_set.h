@@ -46,7 +46,8 @@ struct csp_sample_set {
     struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
-    uint64_t saturated; /* additions after which a count stayed at its maximum */
+    CSP_VEC(uint8_t) possible; /* of samples that were checked: all their runs can have been */
+    uint64_t saturated;        /* additions after which a count stayed at its maximum */
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
     CSP_VEC(uint64_t) frames;  /* scratch, like … */

@@ -104,13 +104,13 @@ static uint32_t node_of_callers(struct worker *worker, const uint64_t *callers, 
 }
 
 /* The callchain, with the callers that it lacks and the history shows. */
-static uint32_t first_node(struct worker *worker, const struct csp_flat_sample *sample,
-                           uint64_t count)
+static uint32_t first_node(struct worker *worker, size_t number, uint64_t count)
 {
+    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     if (worker->step.flat)
         return ROOT;
     if (!worker->step.options->compat &&
-        csp_sample_callchain(&worker->history, worker->set, sample, &worker->callchain)) {
+        csp_sample_callchain(&worker->history, worker->set, number, &worker->callchain)) {
         worker->stats.restored_frames += count;
         return node_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
     }
@@ -133,12 +133,12 @@ static void count_partial(struct worker *worker, uint32_t node, uint64_t from, u
     csp_unwinder_partial(&worker->step, from, last);
 }
 
-static void unwind_sample(struct worker *worker, const struct csp_flat_sample *sample,
-                          uint64_t count)
+static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
 {
+    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     const struct csp_code *code = &worker->step.program->code;
     uint64_t newest = csp_flat_newest(worker->set, sample);
-    uint32_t node = first_node(worker, sample, count), newer = CSP_NO_BRANCH;
+    uint32_t node = first_node(worker, number, count), newer = CSP_NO_BRANCH;
     if (sample->end && (sample->end != newest || !sample->branch_len))
         count_partial(worker, node, newest, csp_code_before(code, sample->end), count);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
@@ -157,7 +157,7 @@ static void run(void *user, unsigned number)
     struct worker *worker = (struct worker *)user + number;
     for (size_t i = worker->first; i < worker->end; i++)
         if (worker->set->counts.data[i])
-            unwind_sample(worker, csp_sample_set_at(worker->set, i), worker->set->counts.data[i]);
+            unwind_sample(worker, i, worker->set->counts.data[i]);
     for (uint32_t i = 0; i < worker->steps.len; i++)
         do_step(worker, i, worker->steps.data[i].count);
 }
