@@ -82,7 +82,7 @@ bench() {
     record_text
     record small 32051 1
     rm -f result.*
-    local gen="$csprof gen -q -b $binary -o out" profgen="llvm-profgen-22 --binary=$binary --output=out"
+    local gen="$csprof gen -q --threads 1 -b $binary -o out" profgen="llvm-profgen-22 --binary=$binary --output=out"
     local itrace=--itrace=i1000il64
     for _ in $(seq "$rounds"); do
         measure text1 "$gen --perfscript text"

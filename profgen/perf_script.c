@@ -347,8 +347,7 @@ static void forget_part(struct part *part)
 {
     csp_address_map_free(&part->map);
     csp_sample_set_free(&part->own_set);
-    part->own_set =
-        (struct csp_sample_set){.contexts = part->set->contexts, .compat = part->set->compat};
+    part->own_set = csp_sample_set_like(part->set);
     part->stats = (struct csp_perf_script_stats){0};
 }
 
@@ -395,7 +394,7 @@ int csp_perf_script_read(const struct csp_input *source, struct csp_address_map 
         struct part *part = &parts[i];
         part->source = source;
         part->diag = diag;
-        part->own_set = (struct csp_sample_set){.contexts = set->contexts, .compat = set->compat};
+        part->own_set = csp_sample_set_like(set);
         part->set = i ? &part->own_set : set;
         csp_address_map_copy(&part->first_map, i ? &head : map);
     }

@@ -111,6 +111,13 @@ static inline const uint64_t *csp_flat_callers(const struct csp_sample_set *set,
     return entry->data;
 }
 
+/* An empty set that keeps the same of its samples. */
+static inline struct csp_sample_set csp_sample_set_like(const struct csp_sample_set *set)
+{
+    return (struct csp_sample_set){
+        .contexts = set->contexts, .compat = set->compat, .keep_all = set->keep_all};
+}
+
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample);
 void csp_sample_set_free(struct csp_sample_set *set);

@@ -36,6 +36,10 @@ done
 awk '/^ 0x/ && n++ < 20 { print }' text >flat
 cat text flat >text3
 "$csprof" gen -q --perfscript text3 -b program --format aggregate -o aggregate4 || exit 1
+for threads in 1 3; do
+    "$csprof" gen -q --threads $threads --perfscript text3 -b program --format aggregate -o again &&
+        cmp aggregate4 again || fail "$threads threads"
+done
 
 # same WHAT WANT ARGUMENT...: in each mode, the profile of these
 same() {
