@@ -17,9 +17,9 @@ while read -r line; do
     tr -s ' ' <output | sed 's/^ //' | grep -qxF -- "$line" || fail "there is no line '$line' in $(cat output)"
 done <<'END2'
 303 SPE records: 300 in user code that is known, 2 in the kernel, 1 elsewhere, 0 without address; 1 bad packets, 46 bytes dropped
-89.00% 33.33% 0.88% 3.0 0.0% branch /work/chase+0x708
-1.00% 33.33% 97.95% 334.0 100.0% load /work/chase+0x704
-10.00% 33.33% 1.17% 4.0 0.0% other /work/chase+0x700
+89.00% 33.33% 0.88% 3.0 0.0% branch /opt/chase+0x708
+1.00% 33.33% 97.95% 334.0 100.0% load /opt/chase+0x704
+10.00% 33.33% 1.17% 4.0 0.0% other /opt/chase+0x700
 END2
 grep -q 'SPE samples operations' output || fail "the caveat is missing: $(cat output)"
 "$csprof" validate -i samples.data --spe spe.data --json >output 2>messages || fail "exit $?: $(cat messages)"

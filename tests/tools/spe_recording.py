@@ -3,7 +3,7 @@
 
     spe_recording.py SAMPLES SPE
 
-The process runs /work/chase, mapped at 0x400000: three instructions at 0x400700, 704 and 708, of which
+The process runs /opt/chase, mapped at 0x400000: three instructions at 0x400700, 704 and 708, of which
 the second is a load from memory. What is written:
 
     instruction   samples   records   total latency of each   L1 refills
@@ -39,7 +39,7 @@ def sample_id(time):  # of records that are no samples: TID, TIME, CPU
 def process():
     yield record(COMM, struct.pack("<II", PID, PID) + text("chase") + sample_id(1))
     yield record(MMAP2, struct.pack("<IIQQQIIQQII", PID, PID, BASE, LENGTH, 0, 8, 1, 2, 0, 5, 2) +
-                 text("/work/chase") + sample_id(2))
+                 text("/opt/chase") + sample_id(2))
 
 
 def attribute(kind, config):
