@@ -68,6 +68,7 @@ static void take_branches(struct csp_trace_sampler *sampler, const struct thread
 struct position {
     const struct csp_source *source;
     const struct csp_run *run;
+    uint64_t time;
 };
 
 /* A sample after the instruction at `ip` ran. */
@@ -79,7 +80,7 @@ static int cut(struct csp_trace_sampler *sampler, struct thread *thread,
     uint32_t tid = (uint32_t)thread->context_id;
     const struct csp_trace_sampler_options *options = &sampler->options;
     struct csp_sample sample = {
-        .time = position->run->last_ts,
+        .time = position->time,
         .pid = options->pid ? options->pid(options->user, tid) : tid,
         .tid = tid,
         .cpu = position->source->cpu,
@@ -202,8 +203,10 @@ static int sample_run(struct csp_trace_sampler *sampler, struct thread *thread,
         int error = advance(sampler, thread, position, start, branches[i].from);
         if (error < 0)
             return error;
-        if (thread->start == branches[i].from + INSTRUCTION)
-            thread->start = 0; /* the branch itself was the last instruction of a sample */
+        /* The branch itself was the last instruction of the sample before. (With branches since
+         * then, it only lies before where this one started.) */
+        if (!thread->branches.len && thread->start == branches[i].from + INSTRUCTION)
+            thread->start = 0;
         csp_vec_push(&thread->branches, branches[i]);
         follow(thread, &branches[i]);
         start = branches[i].to;
@@ -212,13 +215,14 @@ static int sample_run(struct csp_trace_sampler *sampler, struct thread *thread,
 }
 
 static int sample_window(struct csp_trace_sampler *sampler, const struct csp_source *source,
-                         const struct csp_windows *list, const struct csp_window *window)
+                         const struct csp_windows *list, const struct csp_window *window,
+                         uint64_t time)
 {
     const struct csp_run *runs = list->runs.data + window->run_first;
     for (uint32_t i = 0; i < window->run_len; i++) {
         const struct csp_run *run = &runs[i];
         struct thread *thread = find_thread(sampler, run->context_id);
-        struct position position = {source, run};
+        struct position position = {source, run, time};
         if (!i)
             begin_window(sampler, thread);
         if (!i || !csp_run_joins(run - 1, run)) {
@@ -243,10 +247,12 @@ int csp_trace_sampler_windows(void *user, uint32_t source, const struct csp_chun
                               const struct csp_windows *windows)
 {
     struct csp_trace_sampler *sampler = user;
-    (void)chunk;
+    /* Whoever looks up addresses wants the clock of the mappings. The trace may have another, or
+     * none. */
+    uint64_t time = chunk && chunk->time ? chunk->time : UINT64_MAX;
     for (size_t i = 0; i < windows->windows.len; i++) {
         int error = sample_window(sampler, &sampler->options.input->sources.data[source], windows,
-                                  &windows->windows.data[i]);
+                                  &windows->windows.data[i], time);
         if (error < 0)
             return error;
     }

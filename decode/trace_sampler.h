@@ -4,6 +4,9 @@
  * and samples can be cut from it at will: here every so many instructions and at every gap. Each
  * carries the branches since the one before, so that together they tell of all that ran, once.
  *
+ * A sample's time is that of the AUX record that its trace came in, or UINT64_MAX where that has
+ * none.
+ *
  * A stack is known as far back as the trace goes. It begins empty at each enabling of the trace
  * unit; a system call leaves it as it is; in a signal handler it begins anew, and what was
  * interrupted is taken up again where it was left.

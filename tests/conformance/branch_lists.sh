@@ -30,6 +30,28 @@ same lbr/inject_lbr.data lbr/lbr_test_loop 1000 none
 same perf_inject.data etm_test_loop 0 10e0
 same perf_inject_small.data etm_test_loop_small 1000 1640
 
+# counts FILE: how often each instruction of the ranges ran
+counts() {
+    local kind from to count at
+    while read -r kind from to count; do
+        [ "$kind" = F ] || continue
+        for ((at = 16#$from; at <= 16#$to; at += 4)); do printf '%x %d\n' "$at" "$count"; done
+    done <"$1" | awk '{ runs[$1] += $2 } END { for (at in runs) print at, runs[at] }' | sort
+}
+# same_counts RECORDING LIST BINARY: the ETM recording itself, whose samples are cut from its trace
+same_counts() {
+    "$csprof" gen -q --branch-list "$corpus/$2" -b "$corpus/$3" --format preagg -o "$work/list" &&
+        "$csprof" gen -q -i "$corpus/$1" --symfs "$corpus" -b "$corpus/$3" --format preagg -o "$work/cut" ||
+        { fail "$1"; return; }
+    diff <(counts "$work/list") <(counts "$work/cut") >"$work/difference" ||
+        { fail "$1, instructions"; head -n 5 "$work/difference"; return; }
+    # The list does not tell where returns went.
+    diff <(grep ^B "$work/list" | sort) <(grep ^B "$work/cut" | sort) | grep '^<' && { fail "$1, branches"; return; }
+    echo "$1: $(counts "$work/cut" | wc -l) instructions ran as often as simpleperf says"
+}
+same_counts perf_etm.data perf_inject.data etm_test_loop
+same_counts perf_for_small_binary.data perf_inject_small.data etm_test_loop_small
+
 "$csprof" gen -q --branch-list "$corpus/perf_inject.data" -b "$corpus/lbr/lbr_test_loop" --format preagg \
     -o "$work/none" 2>"$work/messages"
 [ $? = 3 ] && grep -q 'tells of 1 binaries, and none of them is .*lbr_test_loop' "$work/messages" ||

@@ -92,6 +92,19 @@ static void a_branch_that_is_the_last_instruction_of_a_sample_is_in_the_next_one
     });
 }
 
+/* From a phone's capture: the callee lies just before its caller, where the sample began. */
+static void a_branch_just_before_where_a_sample_began_leaves_its_beginning(void **state)
+{
+    (void)state;
+    check(&(struct sampler_case){
+        .period = 1000,
+        .runs = {{.start = 0x108, .end = 0x110, .branch_len = 2, .how = CSP_RUN_TRACE_OFF}},
+        .run_len = 1,
+        .branches = {{0x108, 0x100, CSP_BRANCH_CALL}, {0x104, 0x10c, CSP_BRANCH_RETURN}},
+        .expected = "10c | ..110 104>10c 108>100 108..\n",
+    });
+}
+
 static void a_system_call_keeps_the_stack_and_the_history(void **state)
 {
     (void)state;
@@ -148,6 +161,7 @@ int main(void)
         cmocka_unit_test(samples_carry_the_calls_that_led_there),
         cmocka_unit_test(a_period_of_three_instructions_cuts_every_third),
         cmocka_unit_test(a_branch_that_is_the_last_instruction_of_a_sample_is_in_the_next_one),
+        cmocka_unit_test(a_branch_just_before_where_a_sample_began_leaves_its_beginning),
         cmocka_unit_test(a_system_call_keeps_the_stack_and_the_history),
         cmocka_unit_test(a_signal_handler_begins_a_stack_and_gives_the_old_one_back),
         cmocka_unit_test(a_return_beyond_the_beginning_leaves_an_empty_stack),
