@@ -221,6 +221,13 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
         csp_profgen_write_aggregate(gen, out);
     } else if (!error && gen->options.bolt) {
         stats->bolt_lines = csp_bolt_write(&gen->program, &gen->counters, gen->options.bolt, out);
+        if (!stats->bolt_lines)
+            error =
+                csp_fail(diag, CSP_ERR_INPUT,
+                         "the profile would be empty: no branch that was taken is in a function "
+                         "that %s has a symbol for; give the file as it was before strip, or "
+                         "write --format preagg, which needs none",
+                         gen->program.path);
     } else if (!error && gen->options.skip_symbolization) {
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);

@@ -52,6 +52,11 @@ same_counts() {
 same_counts perf_etm.data perf_inject.data etm_test_loop
 same_counts perf_for_small_binary.data perf_inject_small.data etm_test_loop_small
 
+"$csprof" gen -q -i "$corpus/perf_etm.data" --symfs "$corpus" -b "$corpus/etm_test_loop" --format fdata \
+    -o "$work/none" 2>"$work/messages"
+[ $? = 3 ] && grep -q 'no branch .* has a symbol for' "$work/messages" && [ ! -e "$work/none" ] ||
+    fail "places by symbols of a binary without any: $(cat "$work/messages")"
+
 "$csprof" gen -q --branch-list "$corpus/perf_inject.data" -b "$corpus/lbr/lbr_test_loop" --format preagg \
     -o "$work/none" 2>"$work/messages"
 [ $? = 3 ] && grep -q 'tells of 1 binaries, and none of them is .*lbr_test_loop' "$work/messages" ||
