@@ -209,6 +209,18 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
     return error;
 }
 
+static int write_for_bolt(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
+{
+    gen->stats.bolt_lines = csp_bolt_write(&gen->program, &gen->counters, gen->options.bolt, out);
+    if (gen->stats.bolt_lines)
+        return 0;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "the profile would be empty: no branch that was taken is in a function that %s "
+                    "has a symbol for; give the file as it was before strip, or write --format "
+                    "preagg, which needs none",
+                    gen->program.path);
+}
+
 int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
 {
     struct csp_profgen_stats *stats = &gen->stats;
@@ -220,14 +232,7 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     if (!error && gen->options.aggregate) {
         csp_profgen_write_aggregate(gen, out);
     } else if (!error && gen->options.bolt) {
-        stats->bolt_lines = csp_bolt_write(&gen->program, &gen->counters, gen->options.bolt, out);
-        if (!stats->bolt_lines)
-            error =
-                csp_fail(diag, CSP_ERR_INPUT,
-                         "the profile would be empty: no branch that was taken is in a function "
-                         "that %s has a symbol for; give the file as it was before strip, or "
-                         "write --format preagg, which needs none",
-                         gen->program.path);
+        error = write_for_bolt(gen, out, diag);
     } else if (!error && gen->options.skip_symbolization) {
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);
