@@ -31,6 +31,7 @@ static void begin_run(struct csp_trace_unit *unit, uint64_t pc, uint64_t now)
     csp_core_trace_on(&unit->core);
     csp_core_address_context(&unit->core, pc, 0, true);
     unit->tracing = true;
+    unit->at_target = false;
     unit->target_untold = unit->atom_since_timestamp = false;
     unit->atom_since_count = unit->count_known = false;
     unit->return_depth = 0;
@@ -88,7 +89,7 @@ void csp_unit_enter(struct csp_trace_unit *unit, uint64_t pc, uint64_t now)
     if (unit->target_untold)
         tell_target(unit, pc);
     count_cycles(unit);
-    if (unit->synchronisation_bytes &&
+    if (unit->synchronisation_bytes && unit->at_target &&
         unit->core.out.len - unit->synchronised_at >= unit->synchronisation_bytes) {
         synchronise(unit);
         csp_core_address_context(&unit->core, pc, 0, true);
@@ -96,6 +97,7 @@ void csp_unit_enter(struct csp_trace_unit *unit, uint64_t pc, uint64_t now)
     }
     if (unit->atom_since_timestamp && now >= unit->next_timestamp)
         send_timestamp(unit, now);
+    unit->at_target = false;
 }
 
 void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool taken,
@@ -105,7 +107,7 @@ void csp_unit_branch(struct csp_trace_unit *unit, enum csp_flow_kind kind, bool 
         return;
     bool goes = kind != CSP_FLOW_BARRIER && (taken || kind != CSP_FLOW_CONDITIONAL);
     csp_core_atom(&unit->core, taken || kind != CSP_FLOW_CONDITIONAL);
-    unit->atom_since_timestamp = unit->atom_since_count = true;
+    unit->atom_since_timestamp = unit->atom_since_count = unit->at_target = true;
     unit->target_direct = !csp_flow_is_indirect(kind);
     unit->target_untold = csp_flow_is_indirect(kind) || (unit->broadcasts && goes);
     unit->may_return = csp_flow_is_indirect(kind) && !csp_flow_is_call(kind) && !unit->broadcasts;

@@ -32,6 +32,7 @@ struct csp_trace_unit {
     bool target_untold; /* where the last branch went is still to be sent */
     bool target_direct; /* its code tells, too: branch broadcast */
     bool may_return;    /* it may take its target from the return stack */
+    bool at_target;     /* nothing ran since the last atom */
     bool atom_since_timestamp, atom_since_count;
     bool count_known;    /* a cycle count was sent since the last Trace On */
     uint64_t counted_at; /* `cycle` then */
@@ -46,7 +47,9 @@ void csp_unit_enable(struct csp_trace_unit *unit);
 void csp_unit_disable(struct csp_trace_unit *unit);
 
 /* Execution is at `pc`, at EL0, and the instruction there is about to run. Call it for the first
- * instruction after a branch, an exception's return or an enabling; other calls do no harm. */
+ * instruction after a branch, an exception's return or an enabling; other calls do no harm: where
+ * no branch led, the unit does not synchronise, since the address that it tells then is taken for
+ * where the last one went. */
 void csp_unit_enter(struct csp_trace_unit *unit, uint64_t pc, uint64_t now);
 /* An instruction of this kind ran and was `taken` (conditional ones; all others branch). The one
  * behind it is at `next`. */

@@ -66,7 +66,7 @@ below=0x1000000 # where the static program is
 
 decode() { # KIND NAME MARK [BELOW]
     local format=script
-    [ "$1" != samples ] || format=samples
+    case $1 in samples | stacks) format=samples ;; esac
     "$CSPROF" decode -i "$2.data" ${engine:+--engine $engine} --symfs "$symfs" --format $format -q |
         python3 "$tests/machine/compare.py" "$1" truth "$3" "${@:4}"
 }

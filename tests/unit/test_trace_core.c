@@ -308,6 +308,8 @@ static void synchronises_again_within_a_long_run(void **state)
     unit.synchronisation_bytes = 16;
     csp_unit_enable(&unit);
     csp_unit_enter(&unit, 0x400000, 1);
+    csp_unit_enter(&unit, 0x400010,
+                   1); /* no branch led here: a decoder would lose what ran before */
     csp_unit_branch(&unit, CSP_FLOW_RETURN, true, 0);
     csp_unit_enter(&unit, 0x7f0000000000, 2);
     assert_packets(&unit, "I_ASYNC\n"
