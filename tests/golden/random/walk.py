@@ -5,6 +5,7 @@ pointers point anywhere in the same program.
 
 In some programs up to 30 % of the samples have a fault: what a profiler meets on real machines.
 """
+import bisect
 import random
 import re
 import subprocess
@@ -15,14 +16,14 @@ DEEPEST = 24
 
 
 def disassemble(binary):
-    """address -> (kind, target, next address), and seed -> the addresses of its functions"""
+    """address -> (kind, target, next address), and seed -> {address: number} of its functions"""
     text = subprocess.run(["llvm-objdump-22", "-d", "--no-show-raw-insn", "--section=.text", binary],
                           capture_output=True, text=True, check=True).stdout
     rows, functions = [], {}
     for line in text.splitlines():
-        label = re.match(r"([0-9a-f]{16}) <(?:_Z.*?)?p(\d+)_", line)
+        label = re.match(r"([0-9a-f]{16}) <(?:_Z.*?)?p(\d+)_(?:f(\d+))?", line)
         if label:
-            functions.setdefault(int(label[2]), []).append(int(label[1], 16))
+            functions.setdefault(int(label[2]), {})[int(label[1], 16)] = int(label[3] or -1)
         row = re.match(r"\s*([0-9a-f]+):\s+(\S+)\s*(.*)", line)
         if row:
             rows.append((int(row[1], 16), row[2], row[3]))
@@ -50,7 +51,8 @@ def kind_of(name, target):
 class Walk:
     def __init__(self, code, addresses, functions, seed):
         self.random = random.Random(seed)
-        self.code, self.addresses, self.functions = code, addresses, functions
+        self.code, self.addresses = code, addresses
+        self.functions, self.numbers = sorted(functions), functions
         self.likely = {}
         self.restart()
 
@@ -63,6 +65,12 @@ class Walk:
         del self.branches[:-64]
         self.pc = target
 
+    def later(self):
+        """The functions that a tail call through a pointer may enter: like the direct ones (program.py)
+        those with a greater number, so that there are no circles."""
+        own = self.numbers[self.functions[bisect.bisect_right(self.functions, self.pc) - 1]]
+        return [f for f in self.functions if self.numbers[f] > own]
+
     def step(self):
         kind, target, following = self.code[self.pc]
         if kind == "condition":
@@ -71,7 +79,7 @@ class Walk:
                 self.branch(target)
                 return
         elif kind == "jump":
-            later = [f for f in self.functions if f > self.pc]
+            later = [] if target else self.later()
             if not target and not later:
                 self.restart()
                 return
