@@ -134,6 +134,18 @@ void csp_file_unmap(struct csp_file *file)
     *file = (struct csp_file){0};
 }
 
+/* A device or a pipe is written to: renaming would put a file in its place. */
+static int open_in_place(struct csp_output *output, struct csp_diag *diag)
+{
+    output->stream = fopen(output->path, "w");
+    if (output->stream)
+        return 0;
+    int error =
+        csp_fail(diag, CSP_ERR_IO, "%s: cannot write there: %s", output->path, strerror(errno));
+    csp_output_abort(output);
+    return error;
+}
+
 int csp_output_open(struct csp_output *output, const char *path, struct csp_diag *diag)
 {
     *output = (struct csp_output){0};
@@ -143,6 +155,9 @@ int csp_output_open(struct csp_output *output, const char *path, struct csp_diag
         return 0;
     }
     output->path = csp_strdup(path);
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return open_in_place(output, diag);
     output->temporary = csp_asprintf("%s.XXXXXX", path);
     int fd = mkstemp(output->temporary);
     if (fd < 0) {

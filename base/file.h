@@ -42,11 +42,12 @@ void csp_input_close(struct csp_input *source);
 char *csp_own_folder(void);
 
 /* An output that appears under its name only when complete: it is written to a temporary file in
- * the same directory and renamed by csp_output_commit. "-" is standard output, written directly. */
+ * the same directory and renamed by csp_output_commit. "-" is standard output, written directly, as
+ * are devices and pipes. */
 struct csp_output {
     FILE *stream;
     char *path;
-    char *temporary; /* null for standard output */
+    char *temporary; /* null where it is written directly */
 };
 
 /* Errors: CSP_ERR_IO. */

@@ -10,8 +10,10 @@
 #include "base/ordered.h"
 #include "base/parse.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void keep_message(void *user, enum csp_severity severity, const char *message)
@@ -151,12 +153,36 @@ static void an_output_appears_only_when_complete(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+static void an_output_to_a_pipe_leaves_the_pipe(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/csprof-test-XXXXXX", got[8] = {0};
+    assert_non_null(mkdtemp(folder));
+    char *path = csp_asprintf("%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int reader = open(path, O_RDWR);
+    struct csp_output output;
+    assert_int_equal(csp_output_open(&output, path, NULL), 0);
+    fputs("whole", output.stream);
+    assert_int_equal(csp_output_commit(&output, NULL), 0);
+    assert_int_equal(read(reader, got, sizeof got), 5);
+    assert_string_equal(got, "whole");
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
+    close(reader);
+    unlink(path);
+    rmdir(folder);
+    free(path);
+}
+
 static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     char message[256] = "";
     struct csp_diag diag = {.emit = keep_message, .user = message};
-    struct csp_output output = {.stream = fopen("/dev/full", "w"), .path = strdup("/dev/full")};
+    struct csp_output output;
+    assert_int_equal(csp_output_open(&output, "/dev/full", NULL), 0);
     fputs("x", output.stream);
     assert_int_equal(csp_output_commit(&output, &diag), -CSP_ERR_IO);
     assert_non_null(strstr(message, "No space left"));
@@ -272,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_map_finds_what_was_put_in),
         cmocka_unit_test(json_nests_and_escapes),
         cmocka_unit_test(an_output_appears_only_when_complete),
+        cmocka_unit_test(an_output_to_a_pipe_leaves_the_pipe),
         cmocka_unit_test(a_full_disk_is_reported),
         cmocka_unit_test(a_missing_file_is_named),
     };
