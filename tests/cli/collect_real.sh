@@ -114,6 +114,7 @@ if [ "$(id -u)" = 0 ]; then
     expect 0 samples "$CSPROF" collect --strategy clock --json -a --duration 0.5 -o all.data
     [ "$(number samples)" -gt 20 ] || fail "-a: $(cat out)"
     "$dump" --maps all.data | grep "$work/p" >/dev/null || fail "-a does not know a program that ran before"
+    taskset -p -c 0 $other >/dev/null # or the other CPUs may have it, and this one nothing
     expect 0 "" "$CSPROF" collect --strategy clock --json -C 0 --duration 0.2 -o cpu.data
     [ "$(number rings)" = 1 ] || fail "-C 0 has $(number rings) rings"
 fi
