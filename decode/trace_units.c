@@ -29,23 +29,6 @@ static const uint8_t *find_async(const uint8_t *at, const uint8_t *end, const ui
     return NULL;
 }
 
-/* What does not tell of execution, and may stand between Trace Info and TRACE_ON. */
-static bool is_transparent(enum csp_packet_type type)
-{
-    switch (type) {
-    case CSP_PACKET_ASYNC:
-    case CSP_PACKET_TIMESTAMP:
-    case CSP_PACKET_TIMESTAMP_MARKER:
-    case CSP_PACKET_EVENT:
-    case CSP_PACKET_IGNORE:
-    case CSP_PACKET_CONTEXT:
-    case CSP_PACKET_CYCLE_COUNT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Whether an A-Sync at `at` begins an enabling. One that follows lost trace does not: the loss is
  * told when the decoder comes to what follows it. */
 static bool is_enabling(struct csp_packet_reader *reader, const uint8_t *start, const uint8_t *at,
@@ -64,7 +47,7 @@ static bool is_enabling(struct csp_packet_reader *reader, const uint8_t *start, 
             return informed;
         if (packet.type == CSP_PACKET_TRACE_INFO)
             informed = true;
-        else if (!is_transparent((enum csp_packet_type)packet.type))
+        else if (!csp_packet_is_transparent((enum csp_packet_type)packet.type))
             return false;
     }
 }

@@ -97,6 +97,24 @@ void csp_packet_reader_reset(struct csp_packet_reader *reader);
 size_t csp_packet_read(struct csp_packet_reader *reader, const uint8_t *at, const uint8_t *end,
                        struct csp_packet *packet);
 
+/* Whether packets of this type say nothing of what was executed: between Trace Info and TRACE_ON
+ * they leave an enabling an enabling. */
+static inline bool csp_packet_is_transparent(enum csp_packet_type type)
+{
+    switch (type) {
+    case CSP_PACKET_ASYNC:
+    case CSP_PACKET_TIMESTAMP:
+    case CSP_PACKET_TIMESTAMP_MARKER:
+    case CSP_PACKET_EVENT:
+    case CSP_PACKET_IGNORE:
+    case CSP_PACKET_CONTEXT:
+    case CSP_PACKET_CYCLE_COUNT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Atom packets, all of one byte: the outcomes in bits [23:0], oldest first, and how many in bits
  * [31:24]; 0 for a byte that begins another packet. */
 extern const uint32_t csp_packet_atoms[256];

@@ -393,23 +393,6 @@ static void hold_q(struct csp_resolver *resolver, const struct csp_packet *packe
         resolver->address_pending = true;
 }
 
-/* Packets that say nothing of what was executed leave an enabling an enabling. */
-static bool is_transparent(enum csp_packet_type type)
-{
-    switch (type) {
-    case CSP_PACKET_ASYNC:
-    case CSP_PACKET_TIMESTAMP:
-    case CSP_PACKET_TIMESTAMP_MARKER:
-    case CSP_PACKET_EVENT:
-    case CSP_PACKET_IGNORE:
-    case CSP_PACKET_CONTEXT:
-    case CSP_PACKET_CYCLE_COUNT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool resolve(struct csp_resolver *resolver, const struct csp_packet *packet)
 {
     switch (packet->type) {
@@ -498,7 +481,7 @@ bool csp_resolver_take(struct csp_resolver *resolver, const struct csp_packet *p
     hold_packet(resolver, packet, offset);
     if (packet->type == CSP_PACKET_TRACE_INFO)
         resolver->synced = true;
-    else if (!is_transparent((enum csp_packet_type)packet->type))
+    else if (!csp_packet_is_transparent((enum csp_packet_type)packet->type))
         resolver->synced = false;
     if (!resolve(resolver, packet))
         return false;
