@@ -28,16 +28,6 @@ int csp_digest_input(struct csp_digest *digest, const struct csp_input *input,
     return error;
 }
 
-int csp_digest_file(struct csp_digest *digest, const char *path, struct csp_diag *diag)
-{
-    struct csp_input input;
-    int error = csp_input_open(&input, path, diag);
-    if (!error)
-        error = csp_digest_input(digest, &input, diag);
-    csp_input_close(&input);
-    return error;
-}
-
 static bool has(const csp_digests *digests, const struct csp_digest *digest)
 {
     for (size_t i = 0; i < digests->len; i++)

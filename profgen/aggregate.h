@@ -57,8 +57,6 @@ struct csp_aggregate {
 /* Errors: CSP_ERR_IO. */
 int csp_digest_input(struct csp_digest *digest, const struct csp_input *input,
                      struct csp_diag *diag);
-/* The same of a file. Errors: CSP_ERR_INPUT, CSP_ERR_IO. */
-int csp_digest_file(struct csp_digest *digest, const char *path, struct csp_diag *diag);
 /* Adds digests to others. Those that are there already are an error unless they are `allowed`:
  * CSP_ERR_INPUT; `path` is who has them. */
 int csp_digests_add(csp_digests *digests, const csp_digests *more, bool allowed, const char *path,

@@ -91,18 +91,8 @@ static void find_targets(struct edges *edges, const struct csp_symbol *symbol)
     if (*known)
         return;
     *known = 1;
-    uint64_t end = symbol->address + symbol->size;
-    for (uint64_t at = csp_code_from(&program->code, symbol->address); at && at < end;
-         at = csp_code_from(&program->code, at + 1)) {
-        if (!(csp_code_flags(&program->code, at) & CSP_CODE_BRANCH))
-            continue;
-        const struct csp_code_section *section = csp_code_section(&program->code, at);
-        struct csp_insn insn;
-        if (csp_machine_decode(program->machine, section->bytes + (at - section->start),
-                               section->end - at, at, &insn) &&
-            insn.has_target)
-            *csp_map_at(&edges->targets, insn.target) = 1;
-    }
+    csp_code_find_targets(&program->code, program->machine, symbol->address,
+                          symbol->address + symbol->size, &edges->targets);
 }
 
 /* Whether a block ends at `at` though execution went on to `next`. A jump behind a conditional one

@@ -128,30 +128,10 @@ static bool may_call(const struct csp_program *program, uint64_t address, uint8_
         return false;
     if (flags & CSP_CODE_INDIRECT)
         return true;
-    const struct csp_code_section *section = csp_code_section(&program->code, address);
     struct csp_insn insn;
-    return csp_machine_decode(program->machine, section->bytes + (address - section->start),
-                              section->end - address, address, &insn) &&
-           insn.has_target &&
+    return csp_code_decode(&program->code, program->machine, address, &insn) && insn.has_target &&
            (csp_functions_at(&program->functions, insn.target) != function ||
             csp_functions_find_start(&program->functions, insn.target));
-}
-
-/* Where the direct branches in a range lead. */
-static void find_targets(const struct csp_program *program, const struct csp_function_range *range,
-                         struct csp_map *targets)
-{
-    for (uint64_t at = csp_code_from(&program->code, range->start); at && at < range->end;
-         at = csp_code_from(&program->code, at + 1)) {
-        if (!(csp_code_flags(&program->code, at) & CSP_CODE_BRANCH))
-            continue;
-        const struct csp_code_section *section = csp_code_section(&program->code, at);
-        struct csp_insn insn;
-        if (csp_machine_decode(program->machine, section->bytes + (at - section->start),
-                               section->end - at, at, &insn) &&
-            insn.has_target)
-            *csp_map_at(targets, insn.target) = 1;
-    }
 }
 
 /* Where LLVM's pass puts the probe of the tail call at an address: before the last instruction of
@@ -196,7 +176,7 @@ static void rebuild_range(struct csp_program *program, const struct csp_function
     bool has_probes = csp_program_has_probes(program, range->start);
     struct csp_map targets = {0};
     if (hide_tail_calls)
-        find_targets(program, range, &targets);
+        csp_code_find_targets(&program->code, program->machine, range->start, range->end, &targets);
     uint64_t address = csp_code_from(&program->code, range->start);
     while (address && address < range->end) {
         uint8_t flags = csp_code_flags(&program->code, address);

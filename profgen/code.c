@@ -1,6 +1,7 @@
 #include "profgen/code.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "profgen/llvm/machine.h"
 
 #include <string.h>
@@ -197,4 +198,22 @@ bool csp_code_falls_through(const struct csp_code *code, uint64_t start, uint64_
             return false;
     }
     return true;
+}
+
+bool csp_code_decode(const struct csp_code *code, const struct csp_machine *machine,
+                     uint64_t address, struct csp_insn *insn)
+{
+    const struct csp_code_section *section = csp_code_section(code, address);
+    return section && csp_machine_decode(machine, section->bytes + (address - section->start),
+                                         section->end - address, address, insn);
+}
+
+void csp_code_find_targets(const struct csp_code *code, const struct csp_machine *machine,
+                           uint64_t start, uint64_t end, struct csp_map *targets)
+{
+    struct csp_insn insn;
+    for (uint64_t at = csp_code_from(code, start); at && at < end; at = csp_code_from(code, at + 1))
+        if (csp_code_flags(code, at) & CSP_CODE_BRANCH &&
+            csp_code_decode(code, machine, at, &insn) && insn.has_target)
+            *csp_map_at(targets, insn.target) = 1;
 }

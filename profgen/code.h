@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct csp_insn;
 struct csp_machine;
+struct csp_map;
 
 /* What is known of the instruction that starts at an address; 0 when none does. */
 enum {
@@ -52,6 +54,13 @@ static inline bool csp_code_is_instruction(const struct csp_code *code, uint64_t
 {
     return csp_code_flags(code, address) & CSP_CODE_START;
 }
+/* Decodes the instruction at an address; false when none is there. */
+bool csp_code_decode(const struct csp_code *code, const struct csp_machine *machine,
+                     uint64_t address, struct csp_insn *insn);
+/* Marks in `targets` (by address) where the direct jumps in [start, end) lead: blocks begin there.
+ */
+void csp_code_find_targets(const struct csp_code *code, const struct csp_machine *machine,
+                           uint64_t start, uint64_t end, struct csp_map *targets);
 /* The size of the instruction at an address in bytes; 0 when none starts there. */
 uint32_t csp_code_size(const struct csp_code *code, uint64_t address);
 void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t flags);

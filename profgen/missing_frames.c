@@ -138,11 +138,8 @@ static bool may_tail_call(const struct csp_program *program, uint64_t address, u
         return false;
     if (flags & CSP_CODE_INDIRECT)
         return true;
-    const struct csp_code_section *section = csp_code_section(&program->code, address);
     struct csp_insn insn;
-    if (!csp_machine_decode(program->machine, section->bytes + (address - section->start),
-                            section->end - address, address, &insn) ||
-        !insn.has_target)
+    if (!csp_code_decode(&program->code, program->machine, address, &insn) || !insn.has_target)
         return false;
     uint32_t to = csp_functions_at(&program->functions, insn.target);
     return to != CSP_NO_FUNCTION && to != csp_functions_at(&program->functions, address);

@@ -61,11 +61,9 @@ bool csp_sample_rules_parse(const char *text, unsigned *rules)
 
 static uint64_t look_up_target(const struct csp_program *program, uint64_t branch)
 {
-    const struct csp_code_section *section = csp_code_section(&program->code, branch);
     struct csp_insn insn;
     bool direct = program->machine &&
-                  csp_machine_decode(program->machine, section->bytes + (branch - section->start),
-                                     section->end - branch, branch, &insn) &&
+                  csp_code_decode(&program->code, program->machine, branch, &insn) &&
                   insn.has_target && !(insn.flags & CSP_INSN_INDIRECT);
     return direct ? insn.target : NO_TARGET;
 }
