@@ -1,17 +1,15 @@
 #!/usr/bin/env bash
 # csprof collect: the program is untouched, and each way to fail has its message and exit code.
 set -uo pipefail
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 cd "$work"
-failed=0
 
 expect() { # CODE TEXT COMMAND...
     local code=$1 text=$2 got=0
     shift 2
     "$@" >out 2>err || got=$?
-    [ $got = "$code" ] || { echo "FAILED: $*: exit code $got, not $code"; cat err; failed=1; }
-    grep -q -- "$text" err || { echo "FAILED: $*: no '$text' in:"; cat err; failed=1; }
+    [ $got = "$code" ] || { fail "$*: exit code $got, not $code"; cat err; }
+    grep -q -- "$text" err || { fail "$*: no '$text' in:"; cat err; }
 }
 
 expect 4 "csprof collect --emulate" "$CSPROF" collect -- /bin/true
@@ -21,7 +19,7 @@ expect 2 "'0' is not a value" "$CSPROF" collect --emulate --window 0 -- ./p
 expect 2 "'etmv3' is not a value" "$CSPROF" collect --emulate --protocol etmv3 -- ./p
 expect 3 "no such program" "$CSPROF" collect --emulate -- ./missing
 expect 3 "not an AArch64 program" "$CSPROF" collect --emulate -- "$0"
-[ ! -e csprof.data ] || { echo "FAILED: a failure left csprof.data"; failed=1; }
+[ ! -e csprof.data ] || fail "a failure left csprof.data"
 
 command -v qemu-aarch64 >/dev/null || { echo "skipped in part: no qemu-aarch64"; exit $((failed ? 1 : 77)); }
 [ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped in part: no emulator in this build"; exit $((failed ? 1 : 77)); }
@@ -60,17 +58,17 @@ sysroot=()
 [ -e /lib/ld-linux-aarch64.so.1 ] || sysroot=(-L /usr/aarch64-linux-gnu)
 plain=$(qemu-aarch64 "${sysroot[@]}" ./p "a b" <<<"from stdin" 2>&1 >/dev/null)
 expect 42 "$plain" "$CSPROF" collect --emulate -- ./p "a b" <<<"from stdin"
-[ "$(cat out)" = "./p|2|a b|from stdin" ] || { echo "FAILED: its output is: $(cat out)"; failed=1; }
-grep -q "next: csprof gen" err || { echo "FAILED: no summary"; failed=1; }
+[ "$(cat out)" = "./p|2|a b|from stdin" ] || fail "its output is: $(cat out)"
+grep -q "next: csprof gen" err || fail "no summary"
 cp csprof.data first
 expect 134 "killed by signal 6" "$CSPROF" collect --emulate -- ./p abort
 expect 0 "1 forked children" "$CSPROF" collect --emulate -- ./p fork
 expect 0 "execve" "$CSPROF" collect --emulate -- ./p exec
 for data in first csprof.data; do
     expect 0 "" "$CSPROF" decode -i $data --format ranges -o ranges
-    [ -s ranges ] || { echo "FAILED: nothing decoded from $data"; failed=1; }
+    [ -s ranges ] || fail "nothing decoded from $data"
 done
 expect 42 "" "$CSPROF" collect --emulate --json -- ./p <<<"x"
 python3 -c 'import json; r = json.load(open("out")); assert r["exit_code"] == 42 and r["windows"] > 0' ||
-    { echo "FAILED: --json printed $(cat out)"; failed=1; }
+    fail "--json printed $(cat out)"
 exit $failed

@@ -2,16 +2,11 @@
 # csprof collect on this machine's own kernel: callchains on a software clock, as `perf record` takes
 # them. Commands, children, threads, attaching, whole CPUs, users; limits, signals, full disks, death.
 set -uo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 dump=$CSPROF_BUILD/tests/perfdata_dump
-work=$(mktemp -d)
 trap 'jobs -p | xargs -r kill 2>/dev/null; umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 chmod 755 .
-failed=0
-fail() {
-    echo "FAILED: $*"
-    failed=1
-}
 expect() { # CODE TEXT COMMAND...
     local code=$1 text=$2 got=0
     shift 2

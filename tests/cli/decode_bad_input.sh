@@ -45,7 +45,7 @@ expect 3 'nothing was decoded' --snapshot folder
 
 # A failure is an object where objects are asked for.
 "$csprof" decode -i text --json >printed 2>/dev/null
-grep -q '"error": "text: not a perf.data file' printed || { echo "FAILED: --json: no error object"; failed=1; }
+grep -q '"error": "text: not a perf.data file' printed || fail "--json: no error object"
 
 recording=${CSPROF_CORPUS:-}/arm-perf-e2e/sort_single_thread
 if [ -e "$recording/perf.data" ]; then

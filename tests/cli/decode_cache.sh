@@ -2,12 +2,10 @@
 # csprof decode keeps what it found out about code: the same output with it, without it, and when it
 # is damaged or cannot be kept.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
 corpus=${CSPROF_CORPUS:?}/arm-perf-e2e/sort_single_thread
-[ -d "$corpus" ] || { echo "skipped: no corpus"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+needs_corpus arm-perf-e2e
 unset CSPROF_CACHE
 export XDG_CACHE_HOME=$work/caches HOME=$work
 
@@ -16,13 +14,13 @@ decode() { # NAME [OPTION...]
     shift
     "$csprof" decode -q -i "$corpus/perf.data" --symfs "$corpus" --format ranges \
         -o "$work/$name" "$@" 2>"$work/$name.messages" ||
-        { echo "FAILED: $name: exit $?"; cat "$work/$name.messages"; failed=1; }
-    cmp -s "$work/$name" "$work/off" || { echo "FAILED: $name: another output"; failed=1; }
+        { fail "$name: exit $?"; cat "$work/$name.messages"; }
+    cmp -s "$work/$name" "$work/off" || fail "$name: another output"
 }
 expect() { # WHAT COMMAND...
     local what=$1
     shift
-    "$@" || { echo "FAILED: $what"; failed=1; }
+    "$@" || fail "$what"
 }
 entries() { find "$work/caches" -type f 2>/dev/null | wc -l; }
 

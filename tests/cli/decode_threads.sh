@@ -2,9 +2,7 @@
 # Whatever the number of threads, `csprof decode` writes the same bytes: every format, of several
 # sources, of one that is cut where windows begin, and of trace without any place to cut.
 set -uo pipefail
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 
 same() { # NAME ARGUMENT...: all formats by 1, 2 and 7 threads
     local name=$1 format threads
@@ -13,23 +11,23 @@ same() { # NAME ARGUMENT...: all formats by 1, 2 and 7 threads
         for threads in 1 2 7; do
             "$CSPROF" decode -q "$@" --threads $threads --format $format -o "$work/$threads" --json \
                 >"$work/$threads.json" 2>"$work/$threads.messages" ||
-                { echo "FAILED: $name, $format, $threads threads: exit $?"; cat "$work/$threads.messages"; failed=1; return; }
+                { fail "$name, $format, $threads threads: exit $?"; cat "$work/$threads.messages"; return; }
             sed -i /seconds/d "$work/$threads.json"
         done
         for threads in 2 7; do
             for what in '' .json .messages; do
                 cmp "$work/1$what" "$work/$threads$what" ||
-                    { echo "FAILED: $name, $format, $threads threads: not what one thread writes$what"; failed=1; }
+                    fail "$name, $format, $threads threads: not what one thread writes$what"
             done
         done
-        [ $format = none ] || [ "$1 $format" = "--snapshot samples" ] || [ -s "$work/1" ] || { echo "FAILED: $name, $format: nothing was written"; failed=1; }
+        [ $format = none ] || [ "$1 $format" = "--snapshot samples" ] || [ -s "$work/1" ] || fail "$name, $format: nothing was written"
     done
 }
 
 at_least() { # KEY COUNT: in the last statistics, so that there is something to share out
     local count
     count=$(sed -n "s/^ *\"$1\": \([0-9]*\).*/\1/p" "$work/1.json")
-    [ "${count:-0}" -ge "$2" ] || { echo "FAILED: only ${count:-no} $1"; failed=1; }
+    [ "${count:-0}" -ge "$2" ] || fail "only ${count:-no} $1"
 }
 
 if [ -d "${CSPROF_CORPUS:-}" ]; then

@@ -2,15 +2,8 @@
 # csprof doctor tells the truth about machines that are described in tests/golden/doctor, about
 # programs, and about the machine it runs on. REBASE=1 writes the expected outputs anew.
 set -uo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 golden=$CSPROF_SOURCE/tests/golden/doctor
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-fail() {
-    echo "FAILED: $*"
-    failed=1
-}
-
 expand() { # FILE: makes $work/tree of it
     rm -rf "$work/tree"
     python3 - "$1" "$work/tree" <<'END'

@@ -1,10 +1,8 @@
 # For the tests of what a command cannot use; sourced after `command` was set. They run in $work.
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export HOME=$work
 cd "$work" || exit 1
-failed=0
 
 expect() { # EXIT PATTERN ARGUMENT...: that exit code, one message with the pattern, and no output
     local exit=$1 pattern=$2
@@ -12,9 +10,9 @@ expect() { # EXIT PATTERN ARGUMENT...: that exit code, one message with the patt
     rm -f output
     "$csprof" $command -o output "$@" >printed 2>messages
     local got=$?
-    [ $got = "$exit" ] || { echo "FAILED: $command $*: exit $got, not $exit"; failed=1; }
-    grep -q -- "$pattern" messages || { echo "FAILED: $command $*: no '$pattern' in:"; failed=1; cat messages; }
-    [ "$(grep -vc ': warning: ' messages)" = 1 ] || { echo "FAILED: $command $*: not one message:"; failed=1; cat messages; }
-    [ ! -e output ] || { echo "FAILED: $command $*: left an output"; failed=1; }
-    [ ! -s printed ] || { echo "FAILED: $command $*: printed something"; failed=1; }
+    [ $got = "$exit" ] || fail "$command $*: exit $got, not $exit"
+    grep -q -- "$pattern" messages || { fail "$command $*: no '$pattern' in:"; cat messages; }
+    [ "$(grep -vc ': warning: ' messages)" = 1 ] || { fail "$command $*: not one message:"; cat messages; }
+    [ ! -e output ] || fail "$command $*: left an output"
+    [ ! -s printed ] || fail "$command $*: printed something"
 }

@@ -2,16 +2,11 @@
 # Aggregates: the profile of several is the profile of all their inputs, however they were merged;
 # nothing is counted twice by accident; files that are none are refused.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 qemu-aarch64; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22
+needs_emulator
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 
 cat >program.c <<'END'
 static __attribute__((noinline)) long leaf(long n) { return (n * 7) % 11; }

@@ -5,9 +5,7 @@ set -u
 command=gen
 . "${CSPROF_SOURCE:?}/tests/cli/expect_failure.sh"
 
-for tool in clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
+needs clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22
 cat >program.c <<'END'
 static __attribute__((noinline)) int callee(int n) { n *= FACTOR; __asm__ volatile("" ::"r"(n)); return n; }
 static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
@@ -76,18 +74,18 @@ expect 3 'not a perf.data file' -i text
 # An error in JSON is an object with one member, and the only thing printed.
 "$csprof" gen --json --perfscript script -b stripped -o output >printed 2>/dev/null
 [ $? = 3 ] && grep -q '"error": ".*stripped' printed ||
-    { echo "FAILED: no JSON error: $(cat printed)"; failed=1; }
+    fail "no JSON error: $(cat printed)"
 
 # What is right works; without contexts the debug information may be missing.
 "$csprof" gen -q --perfscript script -b good -o output --format text 2>messages && [ -s output ] ||
-    { echo "FAILED: the good program: $(cat messages)"; failed=1; }
+    fail "the good program: $(cat messages)"
 "$csprof" gen -q --perfscript script-without-lines -b without-lines --mode flat -o output 2>messages ||
-    { echo "FAILED: flat without lines: $(cat messages)"; failed=1; }
+    fail "flat without lines: $(cat messages)"
 
 # BOLT needs neither probes nor lines.
 "$csprof" gen -q --perfscript script -b good -o preagg --format preagg 2>messages &&
     "$csprof" gen -q --perfscript script -b without-probes -o output --format preagg 2>messages &&
-    cmp -s preagg output || { echo "FAILED: BOLT without probes: $(cat messages)"; failed=1; }
+    cmp -s preagg output || fail "BOLT without probes: $(cat messages)"
 
 # A recording and another build of its program.
 if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" ]; then

@@ -2,14 +2,10 @@
 # Samples that contradict themselves: which rule each of them breaks, what --validate rejects, and
 # what --max-bogus makes of it.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 llvm-nm-22 llvm-objdump-22; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22 llvm-nm-22 llvm-objdump-22
 cd "$work" || exit 1
-failed=0
 
 cat >program.c <<'END'
 __attribute__((noinline)) int inner(int n) { __asm__ volatile("nop\n nop" : "+r"(n)); return n; }
@@ -51,11 +47,11 @@ gen() {
     rm -f output
     "$csprof" gen --json --perfscript script -b program -o output "$@" >json 2>messages
     got=$?
-    [ $got = "$want" ] || { echo "FAILED: gen $*: exit $got, not $want: $(cat messages)"; failed=1; }
+    [ $got = "$want" ] || fail "gen $*: exit $got, not $want: $(cat messages)"
 }
 counts() { tr -d ' \n' <json | sed -n 's/.*"checks":{\([^}]*}\).*/\1/p'; }
 expect() { # WHAT WANTED
-    [ "$(counts)" = "$2" ] || { echo "FAILED: $1: $(counts)"; echo "  expected: $2"; failed=1; }
+    [ "$(counts)" = "$2" ] || { fail "$1: $(counts)"; echo "  expected: $2"; }
 }
 
 broken='"broken":{"leaf":7,"stack":1,"fall-through":2,"branch":5,"return":4,"external":3,"prologue":7}'
@@ -69,19 +65,19 @@ gen 0 --validate=return,stack
 expect "two rules" "\"checked\":100,\"rejected\":5,$broken"
 gen 0 --max-bogus 7
 gen 5 --max-bogus 6.5
-[ -s output ] || { echo "FAILED: --max-bogus: there is no profile"; failed=1; }
+[ -s output ] || fail "--max-bogus: there is no profile"
 grep -q '7.00% of the samples contradict themselves, and no more than 6.5% may' messages ||
-    { echo "FAILED: --max-bogus: $(cat messages)"; failed=1; }
+    fail "--max-bogus: $(cat messages)"
 gen 2 --validate leafs
 grep -q "cannot be 'leafs': it is one of leaf, stack, fall-through" messages ||
-    { echo "FAILED: an unknown rule: $(cat messages)"; failed=1; }
+    fail "an unknown rule: $(cat messages)"
 "$csprof" gen -v --perfscript script -b program -o output 2>messages
 grep -q '7.00% of the samples contradict themselves, rejected: leaf 7' messages &&
-    grep -q 'kept.* stack 1 .*external 3' messages || { echo "FAILED: the summary: $(cat messages)"; failed=1; }
+    grep -q 'kept.* stack 1 .*external 3' messages || fail "the summary: $(cat messages)"
 
 # A profile of contradictions alone is none.
 sample 5 "$(symbol outer)" "$(after "$second")" "${good[@]}" >script
 gen 3
 grep -q '5 of 5 samples were taken in another function than' messages ||
-    { echo "FAILED: nothing but contradictions: $(cat messages)"; failed=1; }
+    fail "nothing but contradictions: $(cat messages)"
 exit $failed

@@ -2,15 +2,11 @@
 # Whatever the number of threads, the order of the samples in a text, and the order of texts:
 # `csprof gen` writes the same bytes and counts the same.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 qemu-aarch64; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22
+needs_emulator
 cd "$work" || exit 1
-failed=0
 
 cat >program.c <<'END'
 static __attribute__((noinline)) long leaf(long n) { return (n * 7) % 11; }
@@ -57,13 +53,12 @@ same() {
     for mode in cs flat dwarf-cs dwarf-flat; do
         "$csprof" gen --json -b program --mode $mode --format text -o got "$@" 2>messages |
             grep -v '"output"' >got.json
-        [ -s got ] || { echo "FAILED: $what, $mode: $(cat messages)"; failed=1; }
+        [ -s got ] || fail "$what, $mode: $(cat messages)"
         [ -e "$want.$mode" ] || { cp got "$want.$mode"; cp got.json "$want.$mode.json"; continue; }
         cmp -s got "$want.$mode" && cmp -s got.json "$want.$mode.json" && continue
-        echo "FAILED: $what, $mode"
+        fail "$what, $mode"
         diff "$want.$mode" got | head -n 5
         diff "$want.$mode.json" got.json | head -n 5
-        failed=1
     done
     rm -f got
 }
@@ -75,8 +70,8 @@ same "as it is" order --perfscript text1
 same "backwards" order --perfscript backwards
 same "two texts" texts --perfscript text1 --perfscript elsewhere
 same "two texts, the other one first" texts --perfscript elsewhere --perfscript text1
-cmp one.cs texts.cs || { echo "FAILED: one text is not the same as two"; failed=1; }
+cmp one.cs texts.cs || fail "one text is not the same as two"
 same "two recordings" recordings -i data1 -i data2
 same "two recordings, the other one first" recordings -i data2 -i data1 --threads 2
-[ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || { echo "FAILED: hardly anything was compared"; failed=1; }
+[ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || fail "hardly anything was compared"
 exit $failed

@@ -2,15 +2,11 @@
 # Samples and programs on which llvm-profgen 22 stops, crashes or loses counts: csprof makes of each
 # the profile that it makes of the same samples without the difficulty.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 llvm-objcopy-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22 qemu-aarch64 llvm-readelf-22 python3; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22 llvm-objcopy-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22 llvm-readelf-22 python3
+needs_emulator
 cd "$work" || exit 1
-failed=0
 
 cat >program.c <<'END'
 #ifndef SECTION
@@ -62,22 +58,19 @@ record() { # DIRECTORY: its samples as text, with its mapping
 gen() { # OUTPUT ARGUMENT...
     local output=$1
     shift
-    "$csprof" gen -q --format text --csspgo-preinliner=0 -o "$output" "$@" 2>messages || {
-        echo "FAILED: gen $*: $(cat messages)"
-        failed=1
-    }
+    "$csprof" gen -q --format text --csspgo-preinliner=0 -o "$output" "$@" 2>messages ||
+        fail "gen $*: $(cat messages)"
 }
 same() { # WHAT GOT WANT
     cmp -s "$2" "$3" && echo "$1: the same profile" && return
-    echo "FAILED: $1"
+    fail "$1"
     diff "$3" "$2" | head -n 10
-    failed=1
 }
 
 build plain
 record plain
 gen want --perfscript plain/script -b plain/program
-grep -q 'callee' want || { echo "FAILED: no context in the plain profile"; failed=1; }
+grep -q 'callee' want || fail "no context in the plain profile"
 
 awk '{ print } /^ 0x/ { print ""; print "" }' plain/script >blank
 gen got --perfscript blank -b plain/program
@@ -90,7 +83,7 @@ same "a sample without a branch stack" got want
 awk '/^ 0x/ { print " " $1; next } { print }' plain/script >shallow
 gen got --perfscript shallow -b plain/program
 grep -q callee got && echo "branch stacks of one branch: a profile" ||
-    { echo "FAILED: branch stacks of one branch"; failed=1; }
+    fail "branch stacks of one branch"
 
 # Another process that has the program elsewhere: its samples count as much.
 build pie -fPIE -Wl,-pie
@@ -113,12 +106,12 @@ awk '
     /^ 0x/ { print move($0); next }
     /^[ \t]+[0-9a-f]+$/ { printf "\t%s\n", shift($1); next }
     { print }' pie/script >elsewhere
-[ "$(grep -c '^ 0x4' elsewhere)" -gt "$(grep -c '^ 0x4' pie/script)" ] || { echo "FAILED: nothing moved"; failed=1; }
+[ "$(grep -c '^ 0x4' elsewhere)" -gt "$(grep -c '^ 0x4' pie/script)" ] || fail "nothing moved"
 cat pie/script elsewhere >two-processes
 gen got --perfscript two-processes -b pie/program
 first() { sed -n '1s/.*:\([0-9]*\):[0-9]*$/\1/p' "$1"; }
 [ "$(first got)" = $((2 * $(first once))) ] && echo "two processes at different addresses: all samples" ||
-    { echo "FAILED: two processes: $(first got), not twice $(first once)"; failed=1; }
+    fail "two processes: $(first got), not twice $(first once)"
 
 # Pages of 64 KiB: the mapping begins before the segment.
 build large -Wl,-z,max-page-size=65536
@@ -134,19 +127,19 @@ same "pages of 64 KiB" got once
 build atomics -DATOMICS -march=armv8.2-a+lse
 record atomics
 gen got --perfscript atomics/script -b atomics/program
-grep -q 'callee' got && echo "LSE instructions: a profile" || { echo "FAILED: LSE"; failed=1; }
+grep -q 'callee' got && echo "LSE instructions: a profile" || fail "LSE"
 
 build data -DDATA
 record data
 gen got --perfscript data/script -b data/program
-grep -q 'callee' got && echo "data in the text: a profile" || { echo "FAILED: data in text"; failed=1; }
+grep -q 'callee' got && echo "data in the text: a profile" || fail "data in text"
 
 # What else ARMv8 has got since.
 build newer -DNEWER -march=armv8.2-a+lse+rcpc+sve
 if qemu-aarch64 newer/program; then
     record newer
     gen got --perfscript newer/script -b newer/program
-    grep -q 'callee' got && echo "RCPC and SVE instructions: a profile" || { echo "FAILED: RCPC and SVE"; failed=1; }
+    grep -q 'callee' got && echo "RCPC and SVE instructions: a profile" || fail "RCPC and SVE"
 else
     echo "left out: this QEMU runs no SVE"
 fi
@@ -185,7 +178,7 @@ names() { sed -n 's/^\(\[.*\]\):[0-9]*:[0-9]*$/\1/p' "$1" | sort; }
 [ -z "$(comm -23 <(names once) <(names got))" ] && [ "$(wc -l < <(names once))" -ge 2 ] &&
     "$csprof" gen --json --perfscript no-call -b plain/program -o output | grep -q '"returns_to_no_call": 1' &&
     echo "a return to where no call is: the other contexts are as before, and it is counted" ||
-    { echo "FAILED: a return to where no call is"; diff <(names once) <(names got); failed=1; }
+    { fail "a return to where no call is"; diff <(names once) <(names got); }
 
 # Functions that control-flow integrity renamed.
 mkdir -p cfi
@@ -208,7 +201,7 @@ same "probes, symbols and lines in the debug file" got once
 build another -Wl,--build-id -DATOMICS -march=armv8.2-a+lse
 "$csprof" gen -q --perfscript built/script -b stripped/program --debug-binary another/program -o output 2>messages
 [ $? = 3 ] && grep -q 'its build-id is .*, that of the program' messages && echo "the debug file of another build: told" ||
-    { echo "FAILED: the debug file of another build: $(cat messages)"; failed=1; }
+    fail "the debug file of another build: $(cat messages)"
 
 # Section headers in another order than the code.
 mkdir -p reordered
@@ -257,7 +250,7 @@ END
 llvm-objcopy-22 --update-section .debug_str=strings lines/program nameless/program
 gen got --perfscript lines/script -b nameless/program --mode dwarf-flat
 grep -q inlined_leaf once && ! grep -q inlined_leaf got && grep -q '^_start:' got && echo "an inlined function without a name: a profile" ||
-    { echo "FAILED: an inlined function without a name"; failed=1; }
+    fail "an inlined function without a name"
 mkdir -p incomplete
 llvm-objcopy-22 --remove-section='.debug_*' plain/program incomplete/program
 gen once --perfscript plain/script -b plain/program --mode flat
@@ -265,7 +258,7 @@ gen got --perfscript plain/script -b incomplete/program --mode flat
 total() { sed -n 's/^[^ ]*callee[^:]*:\([0-9]*\):.*/\1/p' "$1"; }
 [ -n "$(total got)" ] && [ "$(total got)" = "$(total once)" ] &&
     echo "functions that only the symbol table knows: in the profile" ||
-    { echo "FAILED: functions from the symbol table"; failed=1; }
+    fail "functions from the symbol table"
 
 # A GUID without a name, and sections cut short.
 llvm-objcopy-22 --dump-section .pseudo_probe_desc=desc --dump-section .pseudo_probe=probes plain/program copy
@@ -275,10 +268,10 @@ tail -c +$((17 + length + 1)) desc >rest
 llvm-objcopy-22 --update-section .pseudo_probe_desc=rest plain/program unnamed/program
 gen got --perfscript plain/script -b unnamed/program
 [ "$(wc -l <got)" = "$(wc -l <want)" ] && echo "a GUID without a name: all counts" ||
-    { echo "FAILED: a GUID without a name"; diff want got | head; failed=1; }
+    { fail "a GUID without a name"; diff want got | head; }
 head -c $(($(stat -c %s probes) - 3)) probes >short
 llvm-objcopy-22 --update-section .pseudo_probe=short plain/program cut/program
 "$csprof" gen -q --perfscript plain/script -b cut/program -o cut/output 2>messages
 [ $? = 3 ] && grep -q '.pseudo_probe is truncated' messages && echo "probes cut short: told" ||
-    { echo "FAILED: probes cut short: $(cat messages)"; failed=1; }
+    fail "probes cut short: $(cat messages)"
 exit $failed

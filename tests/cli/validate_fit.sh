@@ -2,16 +2,11 @@
 # csprof validate profile A -b BINARY: a program of 300 functions is recorded, ten of them are edited,
 # and exactly those ten are found. Edits that leave the control flow alone are none of them.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-for tool in clang-22 ld.lld-22 qemu-aarch64 python3; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: built without the emulator"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22 python3
+needs_emulator
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 
 # program EDITS: functions f0 … f299; EDITS is `flow` or `data` followed by the numbers of those edited
 program() {

@@ -2,12 +2,9 @@
 # csprof validate profile: two profiles whose overlap can be worked out by hand, what llvm-profdata
 # says of them, thresholds, and profiles that cannot be compared.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 
 # validate WANTED-EXIT ARGUMENT...
 validate() {

@@ -2,15 +2,10 @@
 # csprof validate of recordings that a real Linux made in the machine (docs/machine.md): what it says of
 # samples adds up and is what decode says; thresholds; recordings that have nothing to validate.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?} recordings=${CSPROF_SOURCE:?}/tests/machine/recordings
-for tool in zstd python3; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs zstd python3
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 for file in bare pause.data pause_threads.data strobe16.data; do
     zstd -qd "$recordings/$file.zst" -o "$file" || exit 1
 done

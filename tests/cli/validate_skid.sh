@@ -2,20 +2,14 @@
 # csprof validate skid: a load that takes nearly all of the time does not get the samples, its neighbours
 # do; and two functions get theirs in proportion to their time.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-command -v python3 >/dev/null || { echo "skipped: python3 is not installed"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs python3
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 
 "$csprof" validate skid --workload chase --seconds 1 --svg picture.svg -o kept.data >output 2>messages
 got=$?
-if [ $got = 4 ]; then
-    echo "skipped: $(cat messages)"
-    exit 77
-fi
+[ $got != 4 ] || skip "$(cat messages)"
 [ $got = 0 ] || fail "exit $got: $(cat messages)"
 grep -q 'The samples blame the wrong instruction' output || fail "chase: $(cat output)"
 grep -q 'more samples do not help' output || fail "it is not explained: $(cat output)"

@@ -2,13 +2,10 @@
 # csprof validate --spe: a timer's samples beside the SPE records of the same instructions (what both are
 # is written in tools/spe_recording.py), and perf's reading of the same packets.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-command -v python3 >/dev/null || { echo "skipped: python3 is not installed"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs python3
 cd "$work" || exit 1
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
 python3 "${CSPROF_SOURCE:?}/tests/tools/spe_recording.py" samples.data spe.data || exit 1
 
 "$csprof" validate -i samples.data --spe spe.data >output 2>messages || fail "exit $?: $(cat messages)"

@@ -3,13 +3,10 @@
 # perf2bolt makes of the one what csprof writes as the other, and the program that BOLT lays out anew
 # takes fewer branches.
 set -euo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?} demo=${CSPROF_SOURCE:?}/demo
-for tool in clang-22 ld.lld-22 perf2bolt-22 llvm-bolt-22 llvm-readelf-22 qemu-aarch64; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-[ -e "${CSPROF_BUILD:?}/csprof-emulate.so" ] || { echo "skipped: no emulation here"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs clang-22 ld.lld-22 perf2bolt-22 llvm-bolt-22 llvm-readelf-22
+needs_emulator
 cd "$work"
 . "$demo/counts.sh"
 fail() { echo "FAILED: $*" >&2; exit 1; }

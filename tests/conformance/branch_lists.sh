@@ -2,12 +2,9 @@
 # What simpleperf's inject wrote of three recordings, as csprof gen reads it: each range and each branch
 # within the binary comes out again, with the binary's addresses instead of offsets in its file.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?} corpus=${CSPROF_CORPUS:?}/simpleperf
-[ -d "$corpus" ] || { echo "skipped: no corpus at $corpus"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
+needs_corpus simpleperf
 
 # same LIST BINARY BIAS PLT: of the code's addresses over its offsets; what is at PLT, in the table of
 # procedure linkage, is outside

@@ -3,10 +3,11 @@
 # simpleperf. One line a run: first address, one past the last, how it ended, the exception and where
 # it returns to; `joins` when the next run is the same stretch of execution.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 . "$(dirname "$0")/decode_lib.sh"
-need_corpus
+needs_corpus
+needs zstd
 runs=$CSPROF_BUILD/tests/recording_runs
-failed=0
 
 expect() { # NAME RECORDING SYMFS, expected on standard input
     local printed

@@ -7,13 +7,10 @@
 #  - functions that were seen once: create_llvm_prof leaves them out, and their calls;
 #  - names of inlined functions: create_llvm_prof 0.19 prints freed memory.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?} corpus=${CSPROF_CORPUS:?}/autofdo
-[ -d "$corpus" ] || { echo "skipped: no corpus at $corpus"; exit 77; }
-for tool in create_llvm_prof python3; do
-    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs_corpus autofdo
+needs create_llvm_prof python3
 cd "$work" || exit 1
 
 create_llvm_prof --profile="$corpus/test.lbr" --binary="$corpus/test.binary" --format=text --out=theirs \

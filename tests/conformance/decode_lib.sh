@@ -22,14 +22,3 @@ listed_ranges() {
             print place[1], place[2], count, kind
         }'
 }
-
-# Says so once and remembers.
-fail() {
-    echo "FAILED: $*"
-    failed=1
-}
-
-need_corpus() {
-    [ -d "${CSPROF_CORPUS:-}" ] || { echo "skipped: no corpus at CSPROF_CORPUS=${CSPROF_CORPUS:-}"; exit 77; }
-    command -v zstd >/dev/null || { echo "skipped: there is no zstd to read the listings with"; exit 77; }
-}

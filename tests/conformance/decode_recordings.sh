@@ -2,14 +2,13 @@
 # Recordings of other people's, made by perf on a Neoverse N1 and by simpleperf on phones, decode to
 # what others say of them: OpenCSD 1.8's listing, perf's own synthesis, simpleperf's inject.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
 . "$(dirname "$0")/decode_lib.sh"
-need_corpus
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs_corpus
+needs zstd
 export HOME=$work/home # neither perf nor we shall find anything in the user's cache
 mkdir -p "$HOME"
-failed=0
 
 sort=$CSPROF_CORPUS/arm-perf-e2e/sort_single_thread
 program=/home/gergom01/target/bubblesort_singlethread/sort # as recorded

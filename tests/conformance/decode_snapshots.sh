@@ -2,12 +2,11 @@
 # CoreSight snapshots decode range by range to what OpenCSD 1.8 lists, the kind of each range's last
 # instruction included. Listings: *.ppl.zst in the corpus.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
 . "$(dirname "$0")/decode_lib.sh"
-need_corpus
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+needs_corpus
+needs zstd
 compared=0
 
 same_ranges() { # NAME SNAPSHOT LISTING INSTRUCTIONS [ENGINE]

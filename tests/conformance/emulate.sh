@@ -2,18 +2,15 @@
 # Emulated recordings are decoded to what really happened: by csprof, branch for branch and sample
 # for sample, and by perf 6.1, without a warning, to the same branches and number of instructions.
 set -euo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"; exit 77; }
-[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped: this build has no emulator"; exit 77; }
+needs_emulator
 "$CSPROF_SOURCE/tests/programs/build.sh" . || exit $?
 "${CLANG:-clang-22}" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O2 -g -fno-omit-frame-pointer \
     -mno-omit-leaf-frame-pointer "$CSPROF_SOURCE/demo/mill/unity.c" -o mill
 
-failed=0
 perf=$(command -v perf || true)
 judge=
 [ -n "$perf" ] || echo "skipped in part: there is no perf to decode the recordings with"

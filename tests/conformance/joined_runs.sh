@@ -2,15 +2,12 @@
 # A program that makes a system call every 200 instructions: samples keep the history from before each
 # of them, as far back as their window goes, and no further.
 set -euo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
-command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"; exit 77; }
-[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped: this build has no emulator"; exit 77; }
+needs_emulator
 "$CSPROF_SOURCE/tests/programs/build.sh" . calls_kernel || exit $?
 
-failed=0
 check() { # OPTION...
     "$CSPROF" collect --emulate -q --truth truth "$@" -- ./calls_kernel 2000 >output &&
         "$CSPROF" decode -q --format samples -o samples &&

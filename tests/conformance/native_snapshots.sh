@@ -2,12 +2,11 @@
 # The native engine on every CoreSight snapshot: range by range what OpenCSD 1.8 lists, also where
 # OpenCSD 1.3.3 is wrong, and twice the same. Listings: *.ppl.zst in the corpus.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
 . "$(dirname "$0")/decode_lib.sh"
-need_corpus
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
+needs_corpus
+needs zstd
 compared=0
 opencsd=$CSPROF_CORPUS/opencsd
 

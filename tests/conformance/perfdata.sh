@@ -2,19 +2,12 @@
 # Our reader counts the records that perf counts, and what our writer writes is to perf what the
 # original was. Recordings: other people's in $CSPROF_CORPUS, and new ones made here by perf record.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 build=${CSPROF_BUILD:?}/tests
 corpus=${CSPROF_CORPUS:-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
 compared=0
 
-command -v perf >/dev/null || { echo "skipped: there is no perf to compare with"; exit 77; }
-
-fail() {
-    echo "FAILED: $*"
-    failed=1
-}
+needs perf
 
 # "NAME COUNT" of each type, from perf and from us.
 perf_counts() {

@@ -3,14 +3,11 @@
 # and, word for word, on `csprof gen --compat llvm-profgen-22`; they must write the same.
 # profgen_corpus.sh [TEST...] runs only those.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 corpus=$CSPROF_CORPUS/llvm-profgen
-[ -d "$corpus" ] || { echo "skipped: no corpus at $corpus"; exit 77; }
-for tool in llvm-profgen llvm-profdata llvm-objcopy llvm-dwp yaml2obj; do
-    command -v $tool-22 >/dev/null || { echo "skipped: $tool-22 is not installed"; exit 77; }
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs_corpus llvm-profgen
+needs llvm-{profgen,profdata,objcopy,dwp}-22 yaml2obj-22
 
 # The programs that RUN lines name. FileCheck's verdict on llvm-profgen is LLVM's own business.
 mkdir "$work/bin" "$work/compare"

@@ -2,12 +2,10 @@
 # Callchains that were followed along the trace, of recordings without samples: of an emulated program
 # they equal its shadow stack; of a Neoverse N1's trace perf 7 finds their inner parts.
 set -euo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/decode_lib.sh"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
-failed=0
 
 emulated() { # PROGRAM ARGUMENT
     "$CSPROF_SOURCE/tests/programs/build.sh" . "$1" || return $?
@@ -23,7 +21,8 @@ else
     echo "skipped in part: there is no emulator"
 fi
 
-need_corpus
+needs_corpus
+needs zstd
 sort=$CSPROF_CORPUS/arm-perf-e2e/sort_single_thread
 export CSPROF_MACHINE=${CSPROF_MACHINE:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/machine}
 in_perf_cache() { # FILE NAME BUILD-ID

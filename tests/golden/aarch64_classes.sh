@@ -2,12 +2,9 @@
 # Our classes of A64 instructions are those that LLVM's disassembler gives them by name and operand:
 # some hundred thousand encodings, allocated or not.
 set -u
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 build=${CSPROF_BUILD:?}/tests
-for tool in llvm-mc-22 llvm-objdump-22; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit 77; }
-done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+needs llvm-mc-22 llvm-objdump-22
 
 "$build/aarch64_classes" | sort -u >"$work/ours"
 { echo .text; sed 's/^\([0-9a-f]*\) .*/.inst 0x\1/' "$work/ours"; } >"$work/code.s"

@@ -2,7 +2,7 @@
 # against_llvm_profgen.sh SOURCE: from the same samples csprof writes what llvm-profgen writes from a
 # build with probes of calls, byte for byte; and the same again from Clang's own build without them.
 source "$(dirname "$0")/programs.sh"
-require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-profgen-22 qemu-aarch64
+needs clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-profgen-22 qemu-aarch64
 
 build_both "$1"
 sample

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # profile_readers.sh SOURCE: Clang and llvm-profdata accept every profile that csprof can write of it.
 source "$(dirname "$0")/programs.sh"
-require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-profdata-22 qemu-aarch64
+needs clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-profdata-22 qemu-aarch64
 
 build_both "$1"
 sample

@@ -5,25 +5,17 @@
 # the file that llvm-profgen needs. Each program is built both ways, with the same instructions.
 set -euo pipefail
 programs=$CSPROF_SOURCE/tests/golden/programs
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$CSPROF_SOURCE/tests/script.sh"
+scratch=$work
 
 profile_flags=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling
     -fpseudo-probe-for-profiling -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer)
 # -fno-jump-tables: the machine code's text form cannot hold them. The rest: no C or C++ library.
 program_flags=(-fno-jump-tables -fPIC -ffreestanding -Wall -Wextra -Werror)
 
-fail() {
+fail() { # the first difference ends the test
     echo "FAILED: $*" >&2
     exit 1
-}
-
-require() {
-    for tool in "$@"; do
-        command -v "$tool" >/dev/null && continue
-        echo "SKIPPED: $tool is not installed, so nothing was compared"
-        exit 77
-    done
 }
 
 # compile SOURCE ARGUMENT...: with the right language and the flags of a build to be profiled

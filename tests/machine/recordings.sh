@@ -2,9 +2,8 @@
 # Recordings that a real Linux made (emulate/machine), each with the truth: what csprof, with both
 # engines, and perf find in them must have run. The machine itself need not run for that.
 set -euo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 tests=$CSPROF_SOURCE/tests/machine
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
 for file in "$tests"/recordings/*.zst; do
     zstd -q -d "$file" -o "$(basename "$file" .zst)"
@@ -13,7 +12,6 @@ mkdir -p symfs/share
 cp bare symfs/share
 below=0x1000000 # where the program is; system-wide recordings have others, too
 
-failed=0
 check() { # KIND NAME MARK ENGINE
     local format=script
     [ "$1" != samples ] || format=samples

@@ -6,7 +6,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../programs.sh"
 architecture=$1
-require clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-objdump-22 llvm-profgen-22 python3
+needs clang-22 llc-22 ld.lld-22 llvm-objcopy-22 llvm-readelf-22 llvm-objdump-22 llvm-profgen-22 python3
 first=${CSPROF_RANDOM_SEED:-1}
 last=$((first + ${CSPROF_RANDOM_PROGRAMS:-${2:-25}} - 1))
 at_a_time=25 samples=80
