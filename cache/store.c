@@ -2,32 +2,28 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-
-#include <xxhash.h>
+#include "base/parse.h"
+#include "cache/care.h"
+#include "cache/entry.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, ALIGNMENT = 16 };
-
-struct header {
-    char magic[8];
-    uint32_t format, key_size;
-    uint64_t size, hash;
-};
-_Static_assert(sizeof(struct header) == 32, "as documented");
-static const char magic[8] = {'C', 'S', 'P', 'S', 'T', 'O', 'R', 'E'};
+/* Looking through all of a store takes longer than putting one entry: one process in so many that
+ * put something does it, and every one that put a good part of the limit. */
+enum { LOOKS = 16, GOOD_PART = 64 };
 
 struct csp_store {
     char *folder;
     struct csp_diag *diag;
-    bool told_unwritable, told_damaged; /* changed atomically */
+    uint64_t limit;
+    uint64_t written;                   /* bytes; changed atomically, as are … */
+    bool told_unwritable, told_damaged; /* … these */
 };
 
 char *csp_store_folder(void)
@@ -43,6 +39,22 @@ char *csp_store_folder(void)
     return home && *home ? csp_asprintf("%s/.cache/csprof", home) : NULL;
 }
 
+uint64_t csp_store_limit(struct csp_diag *diag)
+{
+    static const uint64_t usual = UINT64_C(5) << 30;
+    const char *text = getenv("CSPROF_CACHE_SIZE");
+    uint64_t limit;
+    if (!text || !*text)
+        return usual;
+    if (csp_parse_count(text, &limit))
+        return limit;
+    csp_warn(diag,
+             "CSPROF_CACHE_SIZE is '%s', which is no size like 500M or 2Gi: it is taken for "
+             "5Gi",
+             text);
+    return usual;
+}
+
 struct csp_store *csp_store_open(const char *folder, struct csp_diag *diag)
 {
     if (!folder)
@@ -50,13 +62,36 @@ struct csp_store *csp_store_open(const char *folder, struct csp_diag *diag)
     struct csp_store *store = csp_calloc(1, sizeof *store);
     store->folder = csp_strdup(folder);
     store->diag = diag;
+    store->limit = csp_store_limit(diag);
     return store;
+}
+
+struct csp_store *csp_store_open_usual(struct csp_diag *diag)
+{
+    const char *own = getenv("CSPROF_CACHE");
+    char *folder = csp_store_folder();
+    struct csp_store *store = csp_store_open(folder, diag);
+    if (!folder && !(own && !strcmp(own, "off")))
+        csp_warn(diag, "there is no folder for the cache, because neither CSPROF_CACHE, "
+                       "XDG_CACHE_HOME nor HOME is set: going on without it (--no-cache)");
+    free(folder);
+    return store;
+}
+
+static bool may_be_full(const struct csp_store *store)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return store->written > store->limit / GOOD_PART ||
+           (store->written && now.tv_nsec / 1000 % LOOKS == 0);
 }
 
 void csp_store_close(struct csp_store *store)
 {
     if (!store)
         return;
+    if (may_be_full(store))
+        csp_cache_prune(store->folder, store->limit, NULL);
     free(store->folder);
     free(store);
 }
@@ -64,30 +99,9 @@ void csp_store_close(struct csp_store *store)
 static char *path_of(const struct csp_store *store, const char *kind, const void *key,
                      size_t key_size)
 {
-    XXH128_hash_t hash = XXH3_128bits(key, key_size);
-    return csp_asprintf(
-        "%s/%s/%02x/%014llx%016llx", store->folder, kind, (unsigned)(hash.high64 >> 56),
-        (unsigned long long)(hash.high64 & UINT64_MAX >> 8), (unsigned long long)hash.low64);
-}
-
-static size_t data_offset(size_t key_size)
-{
-    return (sizeof(struct header) + key_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* Null for an entry as it should be, else what it is. */
-static const char *damage(const uint8_t *bytes, uint64_t size, const void *key, size_t key_size)
-{
-    struct header header;
-    memcpy(&header, bytes, sizeof header);
-    if (header.key_size != key_size || data_offset(key_size) > size ||
-        header.size != size - data_offset(key_size))
-        return "has the wrong size";
-    if (XXH3_64bits(bytes + sizeof header, size - sizeof header) != header.hash)
-        return "is damaged: its checksum is wrong";
-    if (memcmp(bytes + sizeof header, key, key_size) != 0)
-        return "belongs to something else";
-    return NULL;
+    char name[CSP_ENTRY_NAME + 1];
+    csp_entry_name(key, key_size, name);
+    return csp_asprintf("%s/%s/%s", store->folder, kind, name);
 }
 
 static void remove_damaged(struct csp_store *store, const char *path, const char *what)
@@ -97,20 +111,23 @@ static void remove_damaged(struct csp_store *store, const char *path, const char
         csp_warn(store->diag, "%s %s: it is removed from the cache and made again", path, what);
 }
 
-static void *map(const char *path, size_t *size)
+/* The entry of this key in what was read from its file; null, with *what where it is damaged. */
+static const void *find_contents(const void *bytes, size_t size, const void *key, size_t key_size,
+                                 struct csp_store_entry *found, const char **what)
 {
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct csp_entry entry;
+    *what = csp_entry_check(bytes, size, &entry);
+    if (*what || !entry.header)
         return NULL;
-    void *mapping = MAP_FAILED;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
-        mapping = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (mapping == MAP_FAILED)
+    if (entry.header->key_size != key_size || memcmp(entry.key, key, key_size) != 0) {
+        *what = "belongs to something else";
         return NULL;
-    *size = (size_t)status.st_size;
-    return mapping;
+    }
+    const void *data = csp_entry_contents(&entry, &found->contents);
+    if (!data)
+        *what = "is damaged: it cannot be decompressed";
+    found->size = entry.header->size;
+    return data;
 }
 
 bool csp_store_get(struct csp_store *store, const char *kind, const void *key, size_t key_size,
@@ -120,37 +137,34 @@ bool csp_store_get(struct csp_store *store, const char *kind, const void *key, s
     if (!store)
         return false;
     char *path = path_of(store, kind, key, key_size);
-    entry->mapping = map(path, &entry->mapping_size);
-    struct header header = {0};
     const char *what = NULL;
-    bool is_found = false;
-    if (entry->mapping) {
-        if (entry->mapping_size >= sizeof header)
-            memcpy(&header, entry->mapping, sizeof header);
-        if (memcmp(header.magic, magic, sizeof magic) != 0)
-            what = "is not csprof's";
-        else if (header.format == FORMAT) {
-            what = damage(entry->mapping, entry->mapping_size, key, key_size);
-            is_found = !what;
-        }
-    }
+    size_t size;
+    entry->file = csp_cache_read(path, true, &size);
+    if (entry->file)
+        entry->data = find_contents(entry->file, size, key, key_size, entry, &what);
     if (what)
         remove_damaged(store, path, what);
     free(path);
-    if (!is_found) {
-        csp_store_release(entry);
-        return false;
-    }
-    entry->data = (const uint8_t *)entry->mapping + data_offset(key_size);
-    entry->size = entry->mapping_size - data_offset(key_size);
-    return true;
+    if (entry->data)
+        return true;
+    csp_store_release(entry);
+    return false;
 }
 
 void csp_store_release(struct csp_store_entry *entry)
 {
-    if (entry->mapping)
-        munmap(entry->mapping, entry->mapping_size);
+    free(entry->file);
+    free(entry->contents);
     *entry = (struct csp_store_entry){0};
+}
+
+void csp_store_reject(struct csp_store *store, const char *kind, const void *key, size_t key_size)
+{
+    if (!store)
+        return;
+    char *path = path_of(store, kind, key, key_size);
+    remove_damaged(store, path, "makes no sense");
+    free(path);
 }
 
 /* Makes the folders above a path, for their owner alone. */
@@ -166,27 +180,6 @@ static bool make_folders(char *path)
     return true;
 }
 
-static bool write_entry(FILE *stream, const void *key, size_t key_size, const void *data,
-                        size_t size)
-{
-    static const char zeroes[ALIGNMENT];
-    size_t padding = data_offset(key_size) - sizeof(struct header) - key_size;
-    struct header header = {.format = FORMAT, .key_size = (uint32_t)key_size, .size = size};
-    memcpy(header.magic, magic, sizeof magic);
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return false;
-    XXH3_64bits_reset(state);
-    XXH3_64bits_update(state, key, key_size);
-    XXH3_64bits_update(state, zeroes, padding);
-    XXH3_64bits_update(state, data, size);
-    header.hash = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
-    return fwrite(&header, sizeof header, 1, stream) == 1 &&
-           fwrite(key, 1, key_size, stream) == key_size &&
-           fwrite(zeroes, 1, padding, stream) == padding && fwrite(data, 1, size, stream) == size;
-}
-
 void csp_store_put(struct csp_store *store, const char *kind, const void *key, size_t key_size,
                    const void *data, size_t size)
 {
@@ -194,14 +187,17 @@ void csp_store_put(struct csp_store *store, const char *kind, const void *key, s
         return;
     char *path = path_of(store, kind, key, key_size);
     struct csp_output output = {0};
+    uint64_t written = 0;
     errno = 0;
     bool is_written = make_folders(path) && csp_output_open(&output, path, NULL) == 0 &&
-                      write_entry(output.stream, key, key_size, data, size) &&
+                      csp_entry_write(output.stream, key, key_size, data, size, &written) &&
                       csp_output_commit(&output, NULL) == 0;
     int reason = errno;
     csp_output_abort(&output);
     free(path);
-    if (!is_written && !__atomic_exchange_n(&store->told_unwritable, true, __ATOMIC_RELAXED))
+    if (is_written)
+        __atomic_fetch_add(&store->written, written, __ATOMIC_RELAXED);
+    else if (!__atomic_exchange_n(&store->told_unwritable, true, __ATOMIC_RELAXED))
         csp_warn(store->diag, "the cache in %s cannot be written (%s): going on without it",
                  store->folder, reason ? strerror(reason) : "unknown reason");
 }

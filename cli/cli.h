@@ -34,6 +34,7 @@ extern const struct csp_command csp_command_collect;
 extern const struct csp_command csp_command_doctor;
 extern const struct csp_command csp_command_version;
 #ifndef CSPROF_RECORDER_ONLY
+extern const struct csp_command csp_command_cache;
 extern const struct csp_command csp_command_decode;
 /* Of csprof-gen: cmd_gen.c, cmd_merge.c and cmd_validate.c; of csprof: gen_program.c, which starts
  * that. */

@@ -141,7 +141,8 @@ static int open_input(struct decode *decode)
             decode->trace = csp_snapshot_trace(decode->snapshot);
         return error;
     }
-    struct csp_image_options images = {decode->symfs, decode->code.data, decode->code.len};
+    struct csp_image_options images = {
+        .symfs = decode->symfs, .code = decode->code.data, .code_count = decode->code.len};
     const char *path = decode->input ? decode->input : "csprof.data";
     int error = csp_recording_open(&decode->recording, path, &images, diag);
     if (!error)

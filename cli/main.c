@@ -12,6 +12,9 @@
 #include <string.h>
 
 static const struct csp_command *const commands[] = {
+#ifndef CSPROF_RECORDER_ONLY
+    &csp_command_cache,
+#endif
     &csp_command_collect,
 #ifndef CSPROF_RECORDER_ONLY
     &csp_command_decode,  &csp_command_gen,

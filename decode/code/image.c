@@ -38,6 +38,7 @@ struct override {
 struct csp_images {
     pthread_mutex_t lock;
     struct csp_store *store; /* may be null */
+    bool own_store;
     char *symfs;
     CSP_VEC(struct override) overrides;
     CSP_VEC(struct image_file *) files;
@@ -431,9 +432,8 @@ int csp_images_create(struct csp_images **out, const struct csp_image_options *o
     struct stat status;
     int error = 0;
     pthread_mutex_init(&images->lock, NULL);
-    char *folder = csp_store_folder();
-    images->store = csp_store_open(folder, diag);
-    free(folder);
+    images->own_store = !options->store;
+    images->store = options->store ? options->store : csp_store_open_usual(diag);
     if (options->symfs) {
         images->symfs = csp_strdup(options->symfs);
         if (stat(options->symfs, &status) != 0 || !S_ISDIR(status.st_mode))
@@ -467,7 +467,8 @@ void csp_images_destroy(struct csp_images *images)
     csp_vec_free(&images->answers);
     csp_intern_free(&images->questions);
     csp_arena_free(&images->arena);
-    csp_store_close(images->store);
+    if (images->own_store)
+        csp_store_close(images->store);
     pthread_mutex_destroy(&images->lock);
     free(images->symfs);
     free(images);

@@ -35,11 +35,13 @@ struct csp_image {
 };
 
 struct csp_images;
+struct csp_store;
 
 struct csp_image_options {
     const char *symfs;       /* null: none */
     const char *const *code; /* "PATH=FILE", PATH being a recorded path or its last component */
     size_t code_count;
+    struct csp_store *store; /* null: the images open the usual one (cache/store.h) */
 };
 
 /* Reads the build-id of an ELF file in memory; false when it is not ELF. Size 0: it has none. */
@@ -47,9 +49,9 @@ bool csp_elf_build_id(const uint8_t *data, size_t size, struct csp_build_id *bui
 /* The address, as linked, of the code at this offset in the file; false when no segment has it. */
 bool csp_image_address(const struct csp_image *image, uint64_t offset, uint64_t *address);
 
-/* What is found out about the code of files is kept from one run to the next in the store that the
- * environment names (cache/store.h). `diag` must live as long as the images.
- * Errors: CSP_ERR_USAGE (a --code without "="), CSP_ERR_INPUT (its file, or DIR, cannot be read).
+/* What is found out about the code of files is kept from one run to the next in the store. `diag`
+ * must live as long as the images. Errors: CSP_ERR_USAGE (a --code without "="), CSP_ERR_INPUT (its
+ * file, or DIR, cannot be read).
  */
 int csp_images_create(struct csp_images **images, const struct csp_image_options *options,
                       struct csp_diag *diag);

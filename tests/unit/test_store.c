@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
+#include "cache/care.h"
 #include "cache/store.h"
 
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utime.h>
 
 static char *folder;
 static unsigned warnings;
@@ -222,6 +224,123 @@ static void processes_may_race(void **state)
     }
 }
 
+/* Contents that compress and that do not, of sizes around where it is tried. */
+static void compressed_entries_are_what_was_put(void **state)
+{
+    enum { LARGEST = 3 << 20 };
+    static const size_t sizes[] = {4095, 4096, 4097, 70000, LARGEST};
+    (void)state;
+    char *zeroes = csp_calloc(1, LARGEST), *text = csp_malloc(LARGEST),
+         *noise = csp_malloc(LARGEST);
+    const char *all[] = {zeroes, text, noise};
+    for (size_t i = 0; i < LARGEST; i++) {
+        text[i] = "abcdefgh"[i * i / 7 % 8];
+        noise[i] = (char)random();
+    }
+    struct csp_store *store = csp_store_open(folder, &diag);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            struct csp_store_entry entry;
+            csp_store_put(store, "words", "key", 3, all[kind], sizes[i]);
+            assert_true(csp_store_get(store, "words", "key", 3, &entry));
+            assert_int_equal(entry.size, sizes[i]);
+            assert_int_equal((uintptr_t)entry.data % 16, 0);
+            assert_memory_equal(entry.data, all[kind], sizes[i]);
+            csp_store_release(&entry);
+        }
+    csp_store_close(store);
+    assert_int_equal(warnings, 0);
+    free(zeroes);
+    free(text);
+    free(noise);
+}
+
+static void sum(void *user, const struct csp_cache_file *file)
+{
+    *(uint64_t *)user += file->size;
+}
+
+/* The clock was wrong when `late` was used: it counts as used now, and is put right when used. */
+static void what_was_not_used_for_longest_is_pruned(void **state)
+{
+    enum { DAY = 24 * 3600 };
+    static const struct {
+        const char *key;
+        long age; /* seconds */
+    } rows[] = {{"old", 3 * DAY}, {"older", 4 * DAY}, {"late", -100 * DAY}, {"used", 5 * DAY}};
+    (void)state;
+    uint64_t all = 0, left = 0;
+    struct csp_cache_removed removed;
+    struct csp_store *store = csp_store_open(folder, &diag);
+    for (size_t i = 0; i < 4; i++) {
+        put(store, rows[i].key, "contents");
+        char *path = only_entry(), *aside = csp_asprintf("%s/%zu", folder, i);
+        struct utimbuf times = {time(NULL) - rows[i].age, time(NULL) - rows[i].age};
+        assert_int_equal(utime(path, &times), 0);
+        char *command =
+            csp_asprintf("cp -a %s/words/. %s && rm -r %s/words", folder, aside, folder);
+        char *make = csp_asprintf("mkdir %s", aside);
+        assert_int_equal(system(make) | system(command), 0);
+        free(path), free(aside), free(command), free(make);
+    }
+    char *command =
+        csp_asprintf("mkdir %s/words && for i in 0 1 2 3; do cp -a %s/$i/. %s/words; done", folder,
+                     folder, folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_true(gets(store, "used", "contents"));
+    csp_cache_each(folder, sum, &all);
+    csp_cache_prune(folder, all / 2, &removed);
+    csp_cache_each(folder, sum, &left);
+    assert_int_equal(removed.files, 2);
+    assert_int_equal(removed.left_bytes, left);
+    assert_int_equal(left, all / 2);
+    assert_false(gets(store, "old", ""));
+    assert_false(gets(store, "older", ""));
+    assert_true(gets(store, "late", "contents"));
+    assert_true(gets(store, "used", "contents"));
+    csp_store_close(store);
+}
+
+/* A process killed while it wrote leaves a piece; other people's files are nobody's business. */
+static void only_what_is_the_stores_is_removed(void **state)
+{
+    (void)state;
+    struct csp_cache_removed removed;
+    char *command = csp_asprintf(
+        "cd %s && mkdir -p words/0a programs/lua/profiled && n=0123456789abcdef0123456789abcd && "
+        "touch -d '2 hours ago' words/0a/$n.aB3dEf words/0a/other words/0a/$n.tar programs/lua/x "
+        "programs/lua/profiled/$n && touch words/0a/$n.fresh1",
+        folder);
+    assert_int_equal(system(command), 0);
+    csp_cache_prune(folder, 0, &removed);
+    assert_int_equal(removed.files, 1);
+    free(command);
+    command = csp_asprintf("test $(find %s -type f | wc -l) = 5", folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+/* A process that puts much does not wait for another to prune. */
+static void the_limit_is_kept(void **state)
+{
+    enum { SIZE = 100000 };
+    (void)state;
+    char *noise = csp_malloc(SIZE);
+    uint64_t left = 0;
+    for (size_t i = 0; i < SIZE; i++)
+        noise[i] = (char)random();
+    setenv("CSPROF_CACHE_SIZE", "1M", 1);
+    struct csp_store *store = csp_store_open(folder, &diag);
+    for (uint32_t i = 0; i < 30; i++)
+        csp_store_put(store, "words", &i, sizeof i, noise, SIZE);
+    csp_store_close(store);
+    unsetenv("CSPROF_CACHE_SIZE");
+    csp_cache_each(folder, sum, &left);
+    assert_in_range(left, 9 * SIZE, 1000000);
+    free(noise);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -252,6 +371,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_cannot_be_made_is_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_leaves_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(processes_may_race, setup, teardown),
+        cmocka_unit_test_setup_teardown(compressed_entries_are_what_was_put, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_not_used_for_longest_is_pruned, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_what_is_the_stores_is_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_limit_is_kept, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
