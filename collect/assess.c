@@ -229,9 +229,9 @@ static void assess_pulse(const struct csp_target *target, struct csp_verdict *ve
     else if (any && !all)
         caution(verdict, "only some of the core types offer trcextout1: pin the program to them");
     if (target->trace.present && !csp_target_pulse(target))
-        lack(
-            verdict, "no CoreSight configuration that pulses an external output is loaded",
-            "load a kernel module that adds one, under the name pmu_pulse (csprof ships none yet)");
+        lack(verdict, "no CoreSight configuration that pulses an external output is loaded",
+             "load the kernel module csprof_pulse: `kmod/build` in csprof's sources makes it for "
+             "the running kernel");
     if (any)
         need_counters(target, verdict, 1);
     caution_of_trace(target, verdict);

@@ -150,6 +150,7 @@ static void enable(struct csp_etm4_unit *etm, uint64_t cycles)
     etm->traces_kernel = !(victlr & VICTLR_EXCLUDE_EL1);
     etm->kernel_enables += etm->traces_kernel;
     etm->cycles = cycles;
+    etm->user_cycles = etm->output_cycles = 0;
     etm->unit.core.configr = get(etm, TRCCONFIGR);
     etm->unit.core.cycle_threshold = get(etm, TRCCCCTLR) & 0xfff;
     etm->broadcast_control = get(etm, TRCBBCTLR);
@@ -173,7 +174,7 @@ static void advance(struct csp_etm4_unit *etm, uint64_t cycles, bool user)
     if (watches[0].cycles)
         etm->unit.next_timestamp = 0; /* due */
     if (user) {
-        etm->enabled_user_cycles += passed;
+        etm->user_cycles += passed;
         etm->output_cycles += watches[1].cycles;
     }
 }

@@ -35,10 +35,10 @@ struct csp_etm4_unit {
     } ranges[8];
     unsigned range_count;
 
-    bool user;              /* the processor is at EL0 */
-    uint64_t cycles;        /* up to when resources have advanced */
-    uint64_t output_cycles; /* external output 1 was high so long while enabled, all told */
-    uint64_t enabled_user_cycles;
+    bool user;       /* the processor is at EL0 */
+    uint64_t cycles; /* up to when resources have advanced */
+    /* At EL0 since it was enabled, and how long of that external output 1 was true. */
+    uint64_t user_cycles, output_cycles;
     uint64_t blocked_bytes;  /* lost: the funnel's port was closed */
     uint64_t kernel_enables; /* enabled to trace the kernel, which is not played */
 };

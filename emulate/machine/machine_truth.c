@@ -31,11 +31,14 @@ void csp_machine_window_end(struct csp_machine_window *window, uint64_t return_a
 }
 
 void csp_machine_window_close(struct csp_machine_window *window, unsigned cpu, uint64_t closed,
+                              uint64_t output_cycles, uint64_t user_cycles,
                               const struct csp_shadow_stack *stack, struct csp_buf *out)
 {
     csp_buf_printf(out, "window %u %llu %llu\n", cpu, (unsigned long long)window->opened,
                    (unsigned long long)closed);
     csp_buf_add(out, window->lines.data, window->lines.len);
+    csp_buf_printf(out, "output %llu %llu\n", (unsigned long long)output_cycles,
+                   (unsigned long long)user_cycles);
     csp_shadow_print(stack, out);
     window->lines.len = 0;
     window->context_told = window->in_run = false;

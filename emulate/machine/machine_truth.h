@@ -7,6 +7,7 @@
  *   b FROM TO KIND                 a taken branch; KIND as in enum csp_flow_kind
  *   end RETURN TYPE INSTRUCTIONS   preferred return address, exception type (hex), instructions
  *                                  that ran; TYPE ff: a filter stopped the trace before RETURN
+ *   output CYCLES OF               external output 1 was true so long of the cycles at EL0
  *   calls RETURN...                return addresses of the calls in progress in the thread that ran
  *                                  last, innermost first; where a signal interrupted, as !PC
  *   mark NUMBER                    a program ran `hint #93` at the start of a block: NUMBER was in
@@ -41,6 +42,7 @@ void csp_machine_window_end(struct csp_machine_window *window, uint64_t return_a
                             unsigned type);
 /* The window as text, then forgotten. */
 void csp_machine_window_close(struct csp_machine_window *window, unsigned cpu, uint64_t closed,
+                              uint64_t output_cycles, uint64_t user_cycles,
                               const struct csp_shadow_stack *stack, struct csp_buf *out);
 
 #endif

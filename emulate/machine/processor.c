@@ -227,6 +227,7 @@ void csp_processor_enabled(struct csp_processor *processor, uint64_t now)
 void csp_processor_disabled(struct csp_processor *processor, uint64_t now, struct csp_buf *out)
 {
     if (processor->with_truth)
-        csp_machine_window_close(&processor->window, processor->index, now, stack_of(processor),
-                                 out);
+        csp_machine_window_close(&processor->window, processor->index, now,
+                                 processor->etm->output_cycles, processor->etm->user_cycles,
+                                 stack_of(processor), out);
 }
