@@ -12,6 +12,7 @@
 struct csp_cli {
     struct csp_diag diag;
     const char *command; /* "decode" */
+    char **arguments;    /* the whole command line, as it was given */
     bool json;           /* --json: one object on standard output and nothing else there */
     bool quiet, verbose;
     unsigned threads;            /* at least 1 */

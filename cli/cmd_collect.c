@@ -43,6 +43,20 @@ static const char usage[] =
     "  --period CYCLES         a window opens every so many cycles; nanoseconds for clock\n"
     "  --buffer BYTES          of each CPU's ring of records (512Ki); a power of two\n"
     "  --trace-buffer BYTES    of each CPU's ring of trace (2Mi; 128Ki without privileges)\n"
+    "  --live                  make the profile while recording (-o, csprof.prof) and write no "
+    "trace:\n"
+    "                          windows are decoded in memory and only counts are kept. SIGUSR2\n"
+    "                          writes the profile of what was seen so far\n"
+    "  -b FILE                 with --live: the program to profile (the one that most callchains "
+    "are in)\n"
+    "  --symfs DIR             with --live: where else the files of programs are\n"
+    "  --until-stable PERCENT  with --live: stop when the counts of the older and the newer half "
+    "of "
+    "all\n"
+    "                          samples overlap so far (98)\n"
+    "  --live-slice BYTES      with --live: decode when so much was recorded (4Mi and 512Ki for "
+    "each\n"
+    "                          ring), or a second has passed\n"
     "  --dry-run               print the plan: periods, what they cost, a picture, and the `perf\n"
     "                          record` command that does the same. Nothing is recorded\n"
     "  --sysfs DIR             plan for another machine, see `csprof help doctor`\n"
@@ -249,6 +263,14 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
         *good = parse_power_of_two(value, &session->aux_size);
     } else if (!strcmp(name, "--sysfs")) {
         collect->sysfs = value;
+    } else if (!strcmp(name, "-b")) {
+        collect->binary = value;
+    } else if (!strcmp(name, "--symfs")) {
+        collect->symfs = value;
+    } else if (!strcmp(name, "--until-stable")) {
+        *good = csp_parse_real(value, 1, 100, &collect->stable_percent);
+    } else if (!strcmp(name, "--live-slice")) {
+        *good = csp_parse_count(value, &collect->slice_size) && collect->slice_size;
     } else {
         return false;
     }
@@ -275,7 +297,8 @@ static int parse_option(struct csp_collect *collect, const char *name, const cha
 
 static bool is_switch(const char *name)
 {
-    return !strcmp(name, "--emulate") || !strcmp(name, "-a") || !strcmp(name, "--dry-run");
+    return !strcmp(name, "--emulate") || !strcmp(name, "-a") || !strcmp(name, "--dry-run") ||
+           !strcmp(name, "--live");
 }
 
 /* It decides what the other options mean, wherever it stands among them. */
@@ -295,6 +318,7 @@ static bool parse_switch(struct csp_collect *collect, const char *name)
         return false;
     collect->system_wide |= !strcmp(name, "-a");
     collect->dry_run |= !strcmp(name, "--dry-run");
+    collect->live |= !strcmp(name, "--live");
     return true;
 }
 
@@ -333,6 +357,14 @@ static int check_options(const struct csp_collect *collect)
     if (command && collect->system_wide)
         return csp_cli_usage(collect->cli, "-a and -C record what runs anyway: start the program "
                                            "by itself, or leave them out");
+    bool for_live =
+        collect->binary || collect->symfs || collect->stable_percent > 0 || collect->slice_size;
+    if (for_live && !collect->live)
+        return csp_cli_usage(collect->cli,
+                             "-b, --symfs, --until-stable and --live-slice go with --live");
+    if (collect->live && collect->session.size_limit)
+        return csp_cli_usage(collect->cli, "--live writes no recording whose size --max-size could "
+                                           "limit");
     if (collect->sysfs && !collect->dry_run)
         return csp_cli_usage(collect->cli, "--sysfs is for --dry-run: only this machine records");
     if (command || tasks || collect->system_wide || collect->dry_run)
@@ -340,11 +372,24 @@ static int check_options(const struct csp_collect *collect)
     return csp_cli_usage(collect->cli, "nothing to record: give a program, or -p, -t, -a, -C");
 }
 
+static int record(struct csp_collect *collect)
+{
+    if (collect->emulate)
+        return csp_collect_emulated(collect);
+    if (!collect->live || collect->dry_run)
+        return csp_collect_real(collect);
+#ifdef CSPROF_RECORDER_ONLY
+    return csp_cli_usage(collect->cli,
+                         "this csprof can only record: --live needs one that decodes");
+#else
+    return csp_collect_live(collect);
+#endif
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct csp_collect collect = {
         .cli = cli,
-        .output = "csprof.data",
         .recorder_command = (const char *const *)argv,
         .automatic = true,
         .emulation = {.settings = {.window = 1000,
@@ -359,8 +404,10 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     int code = parse_options(&collect, argc, argv);
     if (!code)
         code = check_options(&collect);
+    if (!collect.output)
+        collect.output = collect.live ? "csprof.prof" : "csprof.data";
     if (!code)
-        code = collect.emulate ? csp_collect_emulated(&collect) : csp_collect_real(&collect);
+        code = record(&collect);
     csp_vec_free(&collect.session.pids.tids);
     csp_vec_free(&collect.session.tids.tids);
     csp_cpu_list_free(&collect.cpus);

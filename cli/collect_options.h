@@ -22,10 +22,29 @@ struct csp_collect {
     const char *sysfs; /* plan for another machine */
     struct csp_cpu_list cpus;
     struct csp_session_options session;
+    /* Of live ones. */
+    bool live;
+    const char *binary, *symfs;
+    double stable_percent;
+    uint64_t slice_size;
 };
 
 /* Both return an exit code. */
 int csp_collect_emulated(struct csp_collect *collect);
 int csp_collect_real(struct csp_collect *collect);
+
+/* How real recordings are made and told of; plain ones go into a file, live ones into a profile. */
+typedef int csp_collect_record_fn(struct csp_collect *collect);
+int csp_collect_with_plan(struct csp_collect *collect, csp_collect_record_fn *record);
+int csp_collect_run_session(struct csp_collect *collect, struct csp_session_result *result);
+void csp_collect_warn_of_loss(struct csp_diag *diag, const struct csp_session_result *result);
+/* Members of an open object. */
+void csp_collect_json(const struct csp_collect *collect, const struct csp_session_result *result,
+                      struct csp_json *json);
+int csp_collect_quality(struct csp_diag *diag, const struct csp_session_result *result);
+#ifndef CSPROF_RECORDER_ONLY
+/* Of csprof-gen: collect_live.c; of csprof: gen_program.c, which starts that. */
+int csp_collect_live(struct csp_collect *collect);
+#endif
 
 #endif

@@ -19,7 +19,7 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
         csp_note(diag, "strategy %s: %s", csp_strategy_name(collect->strategy),
                  assessment->of[collect->strategy].gives);
     }
-    const struct csp_verdict *verdict = &assessment->of[collect->strategy];
+    const struct csp_strategy_verdict *verdict = &assessment->of[collect->strategy];
     for (size_t i = 0; i < verdict->lacks.len; i++)
         csp_warn(diag, "%s; to mend it: %s", verdict->lacks.data[i].what,
                  verdict->lacks.data[i].fix);
@@ -72,7 +72,7 @@ static void print_plan(const struct csp_collect *collect, const struct csp_targe
 
 #define COUNT(value) (unsigned long long)(value)
 
-static void warn_of_loss(struct csp_diag *diag, const struct csp_session_result *result)
+void csp_collect_warn_of_loss(struct csp_diag *diag, const struct csp_session_result *result)
 {
     const struct csp_ring_totals *totals = &result->totals;
     if (totals->lost_records || totals->lost_samples)
@@ -104,57 +104,56 @@ static void warn_of_loss(struct csp_diag *diag, const struct csp_session_result 
                  COUNT(result->not_readable));
 }
 
-static void print_json(const struct csp_collect *collect, const struct csp_plan *plan,
-                       const struct csp_session_result *result)
+void csp_collect_json(const struct csp_collect *collect, const struct csp_session_result *result,
+                      struct csp_json *json)
 {
-    static const char *const stops[] = {"ended", "signal", "duration", "size", "write error"};
+    static const char *const stops[] = {"ended", "signal",      "duration",
+                                        "size",  "write error", "enough"};
     const struct csp_ring_totals *totals = &result->totals;
+    csp_json_string(json, "output", collect->output);
+    csp_json_object(json, "plan");
+    csp_plan_json(collect->session.plan, json);
+    csp_json_end(json);
+    csp_json_string(json, "stopped_by", stops[result->stop]);
+    csp_json_number(json, "exit_code", (uint64_t)result->exit_code);
+    csp_json_real(json, "seconds", result->seconds);
+    csp_json_real(json, "own_cpu_seconds", result->own_seconds);
+    csp_json_number(json, "bytes", result->bytes);
+    csp_json_number(json, "rings", result->rings);
+    csp_json_number(json, "events", result->events);
+    csp_json_number(json, "threads_attached", result->threads);
+    csp_json_number(json, "samples", totals->samples);
+    csp_json_number(json, "records", totals->records);
+    csp_json_number(json, "lost_records", totals->lost_records);
+    csp_json_number(json, "lost_samples", totals->lost_samples);
+    csp_json_number(json, "throttled", totals->throttled);
+    csp_json_number(json, "aux_records", totals->aux_records);
+    csp_json_number(json, "aux_bytes", totals->aux_bytes);
+    csp_json_number(json, "aux_truncated", totals->aux_truncated);
+    csp_json_number(json, "aux_partial", totals->aux_partial);
+    csp_json_number(json, "aux_collisions", totals->aux_collisions);
+    csp_json_number(json, "torn", totals->torn);
+    csp_json_number(json, "trace_units", result->trace_units_seen);
+    csp_json_number(json, "unscheduled", result->unscheduled);
+}
+
+static void print_json(const struct csp_collect *collect, const struct csp_session_result *result)
+{
     struct csp_buf out = {0};
     struct csp_json json = {.out = &out};
     csp_json_object(&json, NULL);
-    csp_json_string(&json, "output", collect->output);
-    csp_json_object(&json, "plan");
-    csp_plan_json(plan, &json);
-    csp_json_end(&json);
-    csp_json_string(&json, "stopped_by", stops[result->stop]);
-    csp_json_number(&json, "exit_code", (uint64_t)result->exit_code);
-    csp_json_real(&json, "seconds", result->seconds);
-    csp_json_real(&json, "own_cpu_seconds", result->own_seconds);
-    csp_json_number(&json, "bytes", result->bytes);
-    csp_json_number(&json, "rings", result->rings);
-    csp_json_number(&json, "events", result->events);
-    csp_json_number(&json, "threads_attached", result->threads);
-    csp_json_number(&json, "samples", totals->samples);
-    csp_json_number(&json, "records", totals->records);
-    csp_json_number(&json, "lost_records", totals->lost_records);
-    csp_json_number(&json, "lost_samples", totals->lost_samples);
-    csp_json_number(&json, "throttled", totals->throttled);
-    csp_json_number(&json, "aux_records", totals->aux_records);
-    csp_json_number(&json, "aux_bytes", totals->aux_bytes);
-    csp_json_number(&json, "aux_truncated", totals->aux_truncated);
-    csp_json_number(&json, "aux_partial", totals->aux_partial);
-    csp_json_number(&json, "aux_collisions", totals->aux_collisions);
-    csp_json_number(&json, "trace_units", result->trace_units_seen);
-    csp_json_number(&json, "unscheduled", result->unscheduled);
+    csp_collect_json(collect, result, &json);
     csp_json_end(&json);
     print(&out);
     csp_buf_free(&out);
 }
 
-static int report(const struct csp_collect *collect, const struct csp_plan *plan,
-                  const struct csp_session_result *result)
+int csp_collect_quality(struct csp_diag *diag, const struct csp_session_result *result)
 {
-    struct csp_diag *diag = &collect->cli->diag;
     const struct csp_ring_totals *totals = &result->totals;
-    warn_of_loss(diag, result);
     if (result->exit_code > 128)
         csp_warn(diag, "the program was killed by signal %d (%s)", result->exit_code - 128,
                  strsignal(result->exit_code - 128));
-    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", collect->output,
-             COUNT(totals->samples), COUNT(totals->aux_bytes / 1000), COUNT(result->bytes / 1000),
-             result->seconds);
-    if (collect->cli->json)
-        print_json(collect, plan, result);
     if (totals->samples || totals->aux_bytes || result->exit_code)
         return result->exit_code;
     csp_warn(diag, "not a single sample: nothing ran in user space for as long as a period; record "
@@ -162,25 +161,34 @@ static int report(const struct csp_collect *collect, const struct csp_plan *plan
     return CSP_EXIT_QUALITY;
 }
 
-static int record(struct csp_collect *collect, const struct csp_target *target,
-                  const struct csp_plan *plan)
+int csp_collect_run_session(struct csp_collect *collect, struct csp_session_result *result)
 {
     struct csp_session_options *options = &collect->session;
-    struct csp_session_result result;
-    options->target = target;
-    options->plan = plan;
     options->output = collect->output;
     options->command = collect->command[0] ? collect->command : NULL;
     options->cpus = collect->cpus.cpus.len ? &collect->cpus : NULL;
     options->recorder_command = collect->recorder_command;
     options->output_to_stderr = collect->cli->json;
-    int error = csp_session_run(options, &result, &collect->cli->diag);
-    if (error)
-        return csp_error_exit(error);
-    return report(collect, plan, &result);
+    return csp_session_run(options, result, &collect->cli->diag);
 }
 
-int csp_collect_real(struct csp_collect *collect)
+static int record(struct csp_collect *collect)
+{
+    struct csp_diag *diag = &collect->cli->diag;
+    struct csp_session_result result;
+    int error = csp_collect_run_session(collect, &result);
+    if (error)
+        return csp_error_exit(error);
+    csp_collect_warn_of_loss(diag, &result);
+    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", collect->output,
+             COUNT(result.totals.samples), COUNT(result.totals.aux_bytes / 1000),
+             COUNT(result.bytes / 1000), result.seconds);
+    if (collect->cli->json)
+        print_json(collect, &result);
+    return csp_collect_quality(diag, &result);
+}
+
+int csp_collect_with_plan(struct csp_collect *collect, csp_collect_record_fn *how)
 {
     struct csp_target target;
     struct csp_assessment assessment;
@@ -190,12 +198,19 @@ int csp_collect_real(struct csp_collect *collect)
     int code = csp_error_exit(choose_strategy(collect, &target, &assessment));
     if (!code) {
         make_plan(collect, &target, &plan);
+        collect->session.target = &target;
+        collect->session.plan = &plan;
         if (collect->dry_run)
             print_plan(collect, &target, &plan);
         else
-            code = record(collect, &target, &plan);
+            code = how(collect);
     }
     csp_assessment_free(&assessment);
     csp_target_free(&target);
     return code;
+}
+
+int csp_collect_real(struct csp_collect *collect)
+{
+    return csp_collect_with_plan(collect, record);
 }

@@ -1,8 +1,9 @@
-/* csprof gen, merge and validate, for the program that has no libLLVM: starts the one that has.
+/* csprof gen, merge, validate and collect --live, for the program that has no libLLVM: starts the
+ * one that has.
  *
  * Loading libLLVM takes longer than decoding a small recording, and only these need it. So it is
  * linked with csprof-gen alone, which knows every command and is installed out of sight. */
-#include "cli/cli.h"
+#include "cli/collect_options.h"
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -29,6 +30,11 @@ static int start(struct csp_cli *cli, int argc, char **argv)
                          folder ? folder : "", CSPROF_GEN_INSTALLED, strerror(errno));
     free(folder);
     return (int)csp_error_exit(error);
+}
+
+int csp_collect_live(struct csp_collect *collect)
+{
+    return start(collect->cli, 0, collect->cli->arguments);
 }
 
 const struct csp_command csp_command_gen = {

@@ -165,9 +165,17 @@ static unsigned processor_count(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
+/* The array is rearranged when common options are taken out of it. */
+static char **copy_arguments(int argc, char **argv)
+{
+    char **copy = csp_calloc((size_t)argc + 1, sizeof *copy);
+    memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    return copy;
+}
+
 int main(int argc, char **argv)
 {
-    struct csp_cli cli = {.threads = processor_count()};
+    struct csp_cli cli = {.threads = processor_count(), .arguments = copy_arguments(argc, argv)};
     cli.diag.emit = print_message;
     cli.diag.user = &cli;
     int code = run(&cli, argc, argv);
@@ -175,6 +183,7 @@ int main(int argc, char **argv)
     if (cli.json && code != CSP_EXIT_DONE && code != CSP_EXIT_QUALITY && cli.last_failure.len)
         print_json_failure(&cli);
     csp_buf_free(&cli.last_failure);
+    free(cli.arguments);
     if (fflush(stdout) != 0 && code == CSP_EXIT_DONE) {
         fprintf(stderr, "csprof: error: cannot write to standard output\n");
         code = CSP_EXIT_TEMPORARY;

@@ -41,7 +41,7 @@ bool csp_strategy_parse(const char *name, enum csp_strategy *strategy)
     return false;
 }
 
-static void lack(struct csp_verdict *verdict, const char *what, const char *fix)
+static void lack(struct csp_strategy_verdict *verdict, const char *what, const char *fix)
 {
     csp_vec_push(&verdict->lacks, (struct csp_lack){csp_strdup(what), csp_strdup(fix)});
 }
@@ -51,12 +51,13 @@ static void common_lack(struct csp_assessment *assessment, const char *what, con
     csp_vec_push(&assessment->common, (struct csp_lack){csp_strdup(what), csp_strdup(fix)});
 }
 
-static void caution(struct csp_verdict *verdict, const char *text)
+static void caution(struct csp_strategy_verdict *verdict, const char *text)
 {
     csp_vec_push(&verdict->cautions, csp_strdup(text));
 }
 
-const struct csp_trace_config *csp_target_config(const struct csp_target *target, const char *name)
+const struct csp_coresight_config *csp_target_config(const struct csp_target *target,
+                                                     const char *name)
 {
     for (size_t i = 0; i < target->trace.configs.len; i++)
         if (!strcmp(target->trace.configs.data[i].name, name))
@@ -64,7 +65,7 @@ const struct csp_trace_config *csp_target_config(const struct csp_target *target
     return NULL;
 }
 
-const struct csp_trace_config *csp_target_pulse(const struct csp_target *target)
+const struct csp_coresight_config *csp_target_pulse(const struct csp_target *target)
 {
     return csp_target_config(target, "pmu_pulse");
 }
@@ -110,7 +111,7 @@ static void need_access(const struct csp_target *target, struct csp_assessment *
                     "sysctl kernel.perf_event_paranoid=2, or run with the capability CAP_PERFMON");
 }
 
-static void need_cycles(const struct csp_target *target, struct csp_verdict *verdict)
+static void need_cycles(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     for (size_t i = 0; i < target->pmus.len; i++)
         if (target->pmus.data[i].cycles)
@@ -124,7 +125,7 @@ static void need_cycles(const struct csp_target *target, struct csp_verdict *ver
 }
 
 /* The trace unit, the sink, and who else uses them. */
-static void need_trace(const struct csp_target *target, struct csp_verdict *verdict)
+static void need_trace(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     const struct csp_trace_pmu *trace = &target->trace;
     if (!target->has_sysfs)
@@ -160,7 +161,7 @@ static void need_trace(const struct csp_target *target, struct csp_verdict *verd
              "echo 0 > /sys/bus/coresight/devices/etm*/enable_source");
 }
 
-static void need_aux_pause(const struct csp_target *target, struct csp_verdict *verdict)
+static void need_aux_pause(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     if (!is_arm(target) || !target->kernel_major || csp_target_kernel(target, 6, 16))
         return;
@@ -171,7 +172,7 @@ static void need_aux_pause(const struct csp_target *target, struct csp_verdict *
 }
 
 /* The sum of what each window's two interrupts and its counters need. */
-static void need_counters(const struct csp_target *target, struct csp_verdict *verdict,
+static void need_counters(const struct csp_target *target, struct csp_strategy_verdict *verdict,
                           uint32_t wanted)
 {
     for (size_t i = 0; i < target->pmus.len; i++) {
@@ -188,7 +189,7 @@ static void need_counters(const struct csp_target *target, struct csp_verdict *v
     }
 }
 
-static void caution_of_trace(const struct csp_target *target, struct csp_verdict *verdict)
+static void caution_of_trace(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     const struct csp_trace_pmu *trace = &target->trace;
     bool shared = trace->sinks.len == 1 && trace->sinks.data[0].kind != CSP_SINK_TRBE &&
@@ -210,7 +211,7 @@ static void caution_of_trace(const struct csp_target *target, struct csp_verdict
                          "does not tell which process ran");
 }
 
-static void assess_pulse(const struct csp_target *target, struct csp_verdict *verdict)
+static void assess_pulse(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     bool any = false, all = target->pmus.len > 0;
     for (size_t i = 0; i < target->pmus.len; i++) {
@@ -237,7 +238,8 @@ static void assess_pulse(const struct csp_target *target, struct csp_verdict *ve
     caution_of_trace(target, verdict);
 }
 
-static void assess_free_running(const struct csp_target *target, struct csp_verdict *verdict)
+static void assess_free_running(const struct csp_target *target,
+                                struct csp_strategy_verdict *verdict)
 {
     need_trace(target, verdict);
     if (!is_arm(target))
@@ -251,7 +253,7 @@ static void assess_free_running(const struct csp_target *target, struct csp_verd
                          "early: sysctl kernel.perf_cpu_time_max_percent=60 lets it be");
 }
 
-static void assess_strobe(const struct csp_target *target, struct csp_verdict *verdict)
+static void assess_strobe(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     need_trace(target, verdict);
     if (target->trace.present && !csp_target_config(target, "autofdo"))
@@ -260,7 +262,8 @@ static void assess_strobe(const struct csp_target *target, struct csp_verdict *v
     caution_of_trace(target, verdict);
 }
 
-static void assess_branch_stack(const struct csp_target *target, struct csp_verdict *verdict)
+static void assess_branch_stack(const struct csp_target *target,
+                                struct csp_strategy_verdict *verdict)
 {
     bool any = false, capable = false;
     for (size_t i = 0; i < target->pmus.len; i++)
@@ -290,7 +293,7 @@ static void assess_branch_stack(const struct csp_target *target, struct csp_verd
 
 void csp_assess(struct csp_assessment *assessment, const struct csp_target *target)
 {
-    typedef void assess_fn(const struct csp_target *target, struct csp_verdict *verdict);
+    typedef void assess_fn(const struct csp_target *target, struct csp_strategy_verdict *verdict);
     static assess_fn *const rules[CSP_STRATEGIES] = {
         [CSP_STRATEGY_BRANCH_STACK] = assess_branch_stack,
         [CSP_STRATEGY_PULSE] = assess_pulse,
@@ -300,7 +303,7 @@ void csp_assess(struct csp_assessment *assessment, const struct csp_target *targ
     *assessment = (struct csp_assessment){.best = CSP_STRATEGIES};
     need_access(target, assessment);
     for (int i = CSP_STRATEGIES - 1; i >= 0; i--) {
-        struct csp_verdict *verdict = &assessment->of[i];
+        struct csp_strategy_verdict *verdict = &assessment->of[i];
         verdict->gives = gives[i];
         if (rules[i])
             rules[i](target, verdict);
@@ -318,7 +321,7 @@ void csp_assessment_free(struct csp_assessment *assessment)
     }
     csp_vec_free(&assessment->common);
     for (int i = 0; i < CSP_STRATEGIES; i++) {
-        struct csp_verdict *verdict = &assessment->of[i];
+        struct csp_strategy_verdict *verdict = &assessment->of[i];
         for (size_t j = 0; j < verdict->lacks.len; j++) {
             free(verdict->lacks.data[j].what);
             free(verdict->lacks.data[j].fix);

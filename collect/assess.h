@@ -23,7 +23,7 @@ struct csp_lack { /* something that is in the way */
     char *what, *fix;
 };
 
-struct csp_verdict {
+struct csp_strategy_verdict {
     bool ready;
     const char *gives; /* what a recording of this kind is good for */
     CSP_VEC(struct csp_lack) lacks;
@@ -32,7 +32,7 @@ struct csp_verdict {
 
 struct csp_assessment {
     CSP_VEC(struct csp_lack) common; /* in the way of all */
-    struct csp_verdict of[CSP_STRATEGIES];
+    struct csp_strategy_verdict of[CSP_STRATEGIES];
     enum csp_strategy best; /* CSP_STRATEGIES when there is none at all */
 };
 
@@ -41,8 +41,9 @@ void csp_assessment_free(struct csp_assessment *assessment);
 
 /* The configuration that pulses external output 1, under its published name; null when it is not
  * loaded. */
-const struct csp_trace_config *csp_target_pulse(const struct csp_target *target);
-const struct csp_trace_config *csp_target_config(const struct csp_target *target, const char *name);
+const struct csp_coresight_config *csp_target_pulse(const struct csp_target *target);
+const struct csp_coresight_config *csp_target_config(const struct csp_target *target,
+                                                     const char *name);
 /* Whether at least one of the machine's recordings knows the history of branches. */
 static inline bool csp_assessment_has_branches(const struct csp_assessment *assessment)
 {

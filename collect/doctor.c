@@ -191,7 +191,7 @@ static enum csp_strategy said_for(const struct csp_assessment *assessment,
 static void add_strategy(const struct csp_assessment *assessment, enum csp_strategy strategy,
                          struct csp_buf *out)
 {
-    const struct csp_verdict *verdict = &assessment->of[strategy];
+    const struct csp_strategy_verdict *verdict = &assessment->of[strategy];
     csp_buf_printf(out, "  %-4s%-14s", verdict->ready ? "yes" : "no", csp_strategy_name(strategy));
     add_words(out, verdict->gives, 20, 20);
     for (size_t i = 0; i < verdict->lacks.len; i++) {
@@ -327,7 +327,7 @@ static void strategies_json(const struct csp_assessment *assessment, struct csp_
 {
     csp_json_object(json, "strategies");
     for (int i = 0; i < CSP_STRATEGIES; i++) {
-        const struct csp_verdict *verdict = &assessment->of[i];
+        const struct csp_strategy_verdict *verdict = &assessment->of[i];
         csp_json_object(json, csp_strategy_name((enum csp_strategy)i));
         csp_json_bool(json, "ready", verdict->ready);
         csp_json_array(json, "missing");

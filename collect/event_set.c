@@ -43,7 +43,7 @@ static void add_trace(struct csp_event_set *set, const struct csp_plan *plan,
 {
     const struct csp_trace_pmu *trace = &target->trace;
     bool strobe = plan->strategy == CSP_STRATEGY_STROBE;
-    const struct csp_trace_config *config = NULL;
+    const struct csp_coresight_config *config = NULL;
     uint64_t words[4] = {0};
     if (strobe)
         config = csp_target_config(target, "autofdo");

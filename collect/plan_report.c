@@ -169,7 +169,7 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
                    const char *const *command, struct csp_buf *out)
 {
     unsigned long long resume = plan->resume_period, pause = plan->pause_period;
-    const struct csp_trace_config *pulse = csp_target_pulse(target);
+    const struct csp_coresight_config *pulse = csp_target_pulse(target);
     csp_buf_add_string(out, "perf record -T");
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE: {

@@ -80,18 +80,20 @@ static const uint8_t *bytes_at(struct csp_ring *ring, const uint8_t *data, uint6
     return (const uint8_t *)ring->scratch.data;
 }
 
-static void count_aux(const struct csp_record *record, struct csp_ring_totals *totals)
+static void count_aux(struct csp_ring *ring, const struct csp_record *record,
+                      struct csp_ring_totals *totals)
 {
     struct csp_aux_event event;
     if (!csp_record_aux(record, &event))
         return;
+    ring->announced = event.aux_offset + event.aux_size;
     totals->aux_records++;
     totals->aux_truncated += (event.flags & CSP_AUX_TRUNCATED) != 0;
     totals->aux_partial += (event.flags & CSP_AUX_PARTIAL) != 0;
     totals->aux_collisions += (event.flags & CSP_AUX_COLLISION) != 0;
 }
 
-static void count_record(const struct csp_ring *ring, const uint8_t *bytes, uint16_t size,
+static void count_record(struct csp_ring *ring, const uint8_t *bytes, uint16_t size,
                          struct csp_ring_totals *totals, const struct csp_ring_listener *listener)
 {
     struct csp_record record = {
@@ -118,7 +120,7 @@ static void count_record(const struct csp_ring *ring, const uint8_t *bytes, uint
         totals->throttled++;
         break;
     case CSP_RECORD_AUX:
-        count_aux(&record, totals);
+        count_aux(ring, &record, totals);
         break;
     case CSP_RECORD_AUX_OUTPUT_HW_ID:
         if (listener->hw_id && csp_record_hw_id(&record, &hw_id))
@@ -154,13 +156,15 @@ static uint64_t drain_records(struct csp_ring *ring, struct csp_writer *writer,
 }
 
 static uint64_t drain_trace(struct csp_ring *ring, struct csp_writer *writer,
-                            struct csp_ring_totals *totals)
+                            struct csp_ring_totals *totals, bool last)
 {
     struct perf_event_mmap_page *page = page_of(ring);
     if (!ring->aux)
         return 0;
     uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE), tail = page->aux_tail;
-    if (head == tail)
+    if (!last && ring->announced < head)
+        head = ring->announced;
+    if (head <= tail)
         return 0;
     struct csp_auxtrace_event event = {
         .size = head - tail,
@@ -179,11 +183,13 @@ static uint64_t drain_trace(struct csp_ring *ring, struct csp_writer *writer,
 }
 
 uint64_t csp_ring_drain(struct csp_ring *ring, struct csp_writer *writer,
-                        struct csp_ring_totals *totals, const struct csp_ring_listener *listener)
+                        struct csp_ring_totals *totals, const struct csp_ring_listener *listener,
+                        bool last)
 {
-    /* Records first: what they announce is in the AUX ring by then. */
+    /* Records first: what they announce is in the AUX ring as soon as perf_aux_output_end
+     * (kernel/events/ring_buffer.c), which writes them, has set its head. */
     uint64_t moved = drain_records(ring, writer, totals, listener);
-    return moved + drain_trace(ring, writer, totals);
+    return moved + drain_trace(ring, writer, totals, last);
 }
 
 bool csp_ring_time_conv(const struct csp_ring *ring, struct csp_time_conv_event *conv)

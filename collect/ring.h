@@ -22,7 +22,8 @@ struct csp_ring {
     uint64_t data_size;
     uint8_t *aux; /* null: no trace */
     uint64_t aux_size;
-    uint64_t stored; /* of the trace */
+    uint64_t stored;    /* of the trace */
+    uint64_t announced; /* where the trace ends that AUX records told of */
     struct csp_buf scratch;
 };
 
@@ -36,9 +37,11 @@ struct csp_ring_listener {
  * kernel does not allow so much memory. Sizes are powers of two. False with errno. */
 bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t aux_size);
 void csp_ring_unmap(struct csp_ring *ring);
-/* Moves everything into the recording; returns the number of bytes. */
+/* Moves everything into the recording; returns the number of bytes. Trace that no AUX record has
+ * told of yet waits for that, except at the `last` time. */
 uint64_t csp_ring_drain(struct csp_ring *ring, struct csp_writer *writer,
-                        struct csp_ring_totals *totals, const struct csp_ring_listener *listener);
+                        struct csp_ring_totals *totals, const struct csp_ring_listener *listener,
+                        bool last);
 /* How the trace's timestamps relate to the clock; false when the kernel does not say. */
 bool csp_ring_time_conv(const struct csp_ring *ring, struct csp_time_conv_event *conv);
 

@@ -13,7 +13,7 @@
 
 enum { POLL_MS = 100 };
 
-static uint64_t now_ns(void)
+uint64_t csp_session_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -69,13 +69,13 @@ static bool tasks_ended(const struct csp_session *session)
     return true;
 }
 
-static void drain(struct csp_session *session)
+static void drain(struct csp_session *session, bool last)
 {
     struct csp_ring_listener listener = {csp_session_hw_id, session};
     uint64_t moved = 0;
     for (size_t i = 0; i < session->rings.len; i++)
         moved += csp_ring_drain(&session->rings.data[i], session->writer, &session->result->totals,
-                                &listener);
+                                &listener, last);
     /* All rings were emptied: nothing older than what this pass found can come after the next. */
     if (moved)
         csp_write_finished_round(session->writer);
@@ -89,6 +89,10 @@ static bool take_signals(struct csp_session *session, int signals)
     bool stop = false;
     while (read(signals, &info, sizeof info) == sizeof info) {
         int signal = (int)info.ssi_signo;
+        if (signal == SIGUSR2) {
+            session->cut_wanted = true;
+            continue;
+        }
         if (signal == SIGCHLD || !session->has_workload) {
             stop |= signal != SIGCHLD;
             continue;
@@ -108,10 +112,12 @@ static bool time_to_stop(struct csp_session *session, uint64_t started)
     struct csp_session_result *result = session->result;
     if (csp_writer_error(session->writer))
         result->stop = CSP_STOP_WRITE_ERROR;
-    else if (options->duration_ns && now_ns() - started >= options->duration_ns)
+    else if (options->duration_ns && csp_session_now_ns() - started >= options->duration_ns)
         result->stop = CSP_STOP_DURATION;
     else if (options->size_limit && csp_writer_size(session->writer) >= options->size_limit)
         result->stop = CSP_STOP_SIZE;
+    else if (options->live && options->live->enough(options->live->user))
+        result->stop = CSP_STOP_ENOUGH;
     else
         return false;
     return true;
@@ -122,35 +128,39 @@ static int wait_ms(const struct csp_session *session, uint64_t started)
     uint64_t left = session->options->duration_ns;
     if (!left)
         return POLL_MS;
-    uint64_t gone = now_ns() - started;
+    uint64_t gone = csp_session_now_ns() - started;
     left = gone < left ? (left - gone) / 1000000 + 1 : 0;
     return left < POLL_MS ? (int)left : POLL_MS;
 }
 
-static void record(struct csp_session *session, int signals)
+static int record(struct csp_session *session, int signals)
 {
+    int error = 0;
     CSP_VEC(struct pollfd) polled = {0};
     csp_vec_push(&polled, (struct pollfd){.fd = signals, .events = POLLIN});
     for (size_t i = 0; i < session->rings.len; i++)
         csp_vec_push(&polled, (struct pollfd){.fd = session->rings.data[i].fd, .events = POLLIN});
-    uint64_t started = now_ns();
-    for (;;) {
+    uint64_t started = csp_session_now_ns();
+    while (!error) {
         int ready = poll(polled.data, polled.len, wait_ms(session, started));
         /* A ring of tasks that have ended hangs up for ever. */
         for (size_t i = 1; ready > 0 && i < polled.len; i++)
             if (polled.data[i].revents & (POLLHUP | POLLERR))
                 polled.data[i].fd = -1;
         bool stop = take_signals(session, signals), ended = tasks_ended(session);
-        drain(session);
-        if (time_to_stop(session, started))
+        drain(session, false);
+        if (session->options->live)
+            error = csp_session_pass_slice(session, false);
+        if (error || time_to_stop(session, started))
             break;
         if (stop || ended) {
             session->result->stop = stop ? CSP_STOP_SIGNAL : CSP_STOP_ENDED;
             break;
         }
     }
-    session->result->seconds = (double)(now_ns() - started) / 1e9;
+    session->result->seconds = (double)(csp_session_now_ns() - started) / 1e9;
     csp_vec_free(&polled);
+    return error;
 }
 
 /* A pinned group that cannot be scheduled reads as end of file. A CPU's own event runs all the time
@@ -210,8 +220,9 @@ static int start(struct csp_session *session, const sigset_t *mask)
     /* Before procfs is read, so that what changes meanwhile is not missed. */
     if (!error && !session->has_workload)
         switch_events(session, true, PERF_EVENT_IOC_ENABLE);
+    session->output = options->output;
     if (!error)
-        error = csp_session_open_file(session);
+        error = options->live ? csp_session_begin_live(session) : csp_session_open_file(session);
     if (error)
         return error;
     if (!session->has_workload)
@@ -229,6 +240,15 @@ static double own_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+static int close_recording(struct csp_session *session)
+{
+    drain(session, true);
+    check_scheduling(session);
+    session->result->own_seconds = own_seconds();
+    return session->options->live ? csp_session_pass_slice(session, true)
+                                  : csp_session_close_file(session);
+}
+
 static int run(struct csp_session *session, int signals, const sigset_t *mask)
 {
     int error = start(session, mask);
@@ -236,18 +256,16 @@ static int run(struct csp_session *session, int signals, const sigset_t *mask)
         csp_session_close_events(session);
         bool created = session->writer != NULL;
         csp_writer_close(session->writer, NULL);
-        if (created) /* a recording of nothing */
+        session->writer = NULL;
+        if (created && !session->options->live) /* a recording of nothing */
             unlink(session->options->output);
-        csp_vec_free(&session->trace_info.cpus);
         return error;
     }
-    record(session, signals);
+    error = record(session, signals);
     switch_events(session, false, PERF_EVENT_IOC_DISABLE);
     switch_events(session, true, PERF_EVENT_IOC_DISABLE);
-    drain(session);
-    check_scheduling(session);
-    session->result->own_seconds = own_seconds();
-    error = csp_session_close_file(session);
+    if (!error)
+        error = close_recording(session);
     csp_session_close_events(session);
     if (session->has_workload)
         finish_workload(session, signals);
@@ -261,6 +279,8 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
         .options = options,
         .result = result,
         .diag = diag,
+        .slice = {.fd = -1},
+        .slice_given = {.fd = -1},
         .workload = {.go = -1, .failed = -1},
     };
     sigset_t mask, before;
@@ -270,6 +290,8 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGHUP);
     sigaddset(&mask, SIGCHLD);
+    if (options->live)
+        sigaddset(&mask, SIGUSR2);
     sigprocmask(SIG_BLOCK, &mask, &before);
     int signals = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC), error;
     if (signals < 0)
@@ -278,6 +300,8 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
         error = run(&session, signals, &before);
     csp_workload_free(&session.workload);
     csp_event_set_free(&session.set);
+    csp_session_end_live(&session);
+    csp_vec_free(&session.trace_info.cpus);
     if (signals >= 0)
         close(signals);
     sigprocmask(SIG_SETMASK, &before, NULL);

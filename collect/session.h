@@ -6,11 +6,24 @@
 #include "collect/event_set.h"
 #include "collect/processes.h"
 #include "collect/ring.h"
+#include "collect/slice.h"
+
+/* Who takes a recording in slices, while it goes on (collect/slice.h), instead of a file. None of
+ * its functions may wait. */
+struct csp_live_taker {
+    bool (*ready)(void *user); /* for a slice now; else slices grow, and are dropped at the limit */
+    /* Takes the slice over. `cut`: the user asked for what is known up to here (SIGUSR2). */
+    void (*take)(void *user, struct csp_slice *slice, bool cut);
+    bool (*enough)(void *user); /* recording is to end */
+    void *user;
+    uint64_t slice_size, slice_ns; /* when a slice is taken; 0: chosen */
+};
 
 struct csp_session_options {
     const struct csp_target *target;
     const struct csp_plan *plan;
-    const char *output;
+    const char *output;                /* a file; or … */
+    const struct csp_live_taker *live; /* … null */
     /* What to record: a command, or tasks (with the threads and children they make), or whole CPUs
      * when both are empty. */
     char *const *command; /* null-terminated, or null */
@@ -28,13 +41,18 @@ enum csp_session_stop {
     CSP_STOP_DURATION,
     CSP_STOP_SIZE,
     CSP_STOP_WRITE_ERROR, /* the disk is full, for example */
+    CSP_STOP_ENOUGH,      /* csp_live_taker.enough */
 };
 
 struct csp_session_result {
     struct csp_ring_totals totals;
     enum csp_session_stop stop;
-    int exit_code;             /* of the command, 128 + N when signal N killed it; else 0 */
-    uint64_t bytes;            /* of the file */
+    int exit_code;   /* of the command, 128 + N when signal N killed it; else 0 */
+    uint64_t bytes;  /* of the file, or of all slices */
+    uint32_t slices; /* taken */
+    /* In slices that nobody took in time. */
+    uint32_t dropped_slices;
+    uint64_t dropped_samples;
     double seconds;            /* of recording */
     double own_seconds;        /* CPU time that csprof itself used */
     uint32_t rings, events;    /* opened */
@@ -45,8 +63,9 @@ struct csp_session_result {
 };
 
 /* Records until what was asked for ends, or SIGINT, SIGTERM or SIGHUP comes (the last two are
- * passed on to the command, which is waited for). Errors: CSP_ERR_ENV, CSP_ERR_INPUT, CSP_ERR_IO,
- * CSP_ERR_FAILED. After CSP_ERR_IO the file is readable up to its last complete record. */
+ * passed on to the command, which is waited for). SIGUSR2 asks the taker for what it knows. Errors:
+ * CSP_ERR_ENV, CSP_ERR_INPUT, CSP_ERR_IO, CSP_ERR_FAILED. After CSP_ERR_IO the file is readable up
+ * to its last complete record. */
 int csp_session_run(const struct csp_session_options *options, struct csp_session_result *result,
                     struct csp_diag *diag);
 

@@ -43,8 +43,9 @@ static void write_trace_info(struct csp_session *session)
     struct csp_time_conv_event conv;
     session->trace_info.version = 1; /* 2 is not read by perf before 6.3 */
     session->trace_info.pmu_type = session->options->target->trace.type;
-    for (size_t i = 0; i < session->rings.len; i++)
-        add_trace_unit(session, session->rings.data[i].cpu);
+    if (!session->trace_info.cpus.len)
+        for (size_t i = 0; i < session->rings.len; i++)
+            add_trace_unit(session, session->rings.data[i].cpu);
     if (csp_ring_time_conv(&session->rings.data[0], &conv))
         csp_write_time_conv(session->writer, &conv);
     csp_write_auxtrace_info(session->writer, &session->trace_info);
@@ -142,7 +143,7 @@ static void write_processes(struct csp_session *session)
     csp_vec_free(&pids.tids);
 }
 
-int csp_session_open_file(struct csp_session *session)
+int csp_session_open_slice_file(struct csp_session *session)
 {
     CSP_VEC(uint64_t) ids[CSP_EVENTS_MAX] = {0};
     for (size_t i = 0; i < session->events.len; i++)
@@ -153,8 +154,8 @@ int csp_session_open_file(struct csp_session *session)
         attrs[i].ids = ids[i].data;
         attrs[i].id_count = ids[i].len;
     }
-    int error = csp_writer_open(&session->writer, session->options->output, attrs,
-                                session->set.count, session->diag);
+    int error = csp_writer_open(&session->writer, session->output, attrs, session->set.count,
+                                session->diag);
     for (uint32_t i = 0; i < session->set.count; i++)
         csp_vec_free(&ids[i]);
     if (error)
@@ -163,6 +164,14 @@ int csp_session_open_file(struct csp_session *session)
     write_id_index(session);
     if (session->set.has_trace)
         write_trace_info(session);
+    return 0;
+}
+
+int csp_session_open_file(struct csp_session *session)
+{
+    int error = csp_session_open_slice_file(session);
+    if (error)
+        return error;
     write_processes(session);
     csp_writer_flush(session->writer);
     return 0;
@@ -171,6 +180,7 @@ int csp_session_open_file(struct csp_session *session)
 int csp_session_close_file(struct csp_session *session)
 {
     if (session->set.has_trace && session->writer) {
+        session->result->trace_units_seen = 0;
         for (size_t i = 0; i < session->trace_info.cpus.len; i++)
             session->result->trace_units_seen += session->trace_info.cpus.data[i].hw_id_seen;
         if (session->sinks_share_ids)
@@ -178,8 +188,7 @@ int csp_session_close_file(struct csp_session *session)
         csp_writer_update_auxtrace_info(session->writer, &session->trace_info);
     }
     if (session->writer)
-        session->result->bytes = csp_writer_size(session->writer);
-    csp_vec_free(&session->trace_info.cpus);
+        session->result->bytes += csp_writer_size(session->writer);
     int error = csp_writer_close(session->writer, session->diag);
     session->writer = NULL;
     return error;

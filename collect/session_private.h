@@ -26,6 +26,11 @@ struct csp_session {
     CSP_VEC(struct csp_ring) rings;
     struct csp_writer *writer;
     struct csp_cs_etm_info trace_info;
+    const char *output; /* where the writer writes */
+    /* With options->live. */
+    struct csp_slice slice, slice_given; /* the one being written, and the one to be taken */
+    bool cut_wanted;
+    uint64_t slice_began_ns;
     bool sinks_share_ids; /* a trace ID was told for two sinks */
 };
 
@@ -36,9 +41,18 @@ void csp_session_close_events(struct csp_session *session);
 
 /* Opens the file and writes what comes before the first record of the kernel. */
 int csp_session_open_file(struct csp_session *session);
+/* The same without the processes, which the slice before knew. */
+int csp_session_open_slice_file(struct csp_session *session);
 /* Takes a CPU's trace ID as the kernel tells it. */
 void csp_session_hw_id(void *session, uint32_t cpu, const struct csp_hw_id_event *event);
 /* Writes what is known only at the end, and closes the file. */
 int csp_session_close_file(struct csp_session *session);
+
+uint64_t csp_session_now_ns(void);
+/* Begins the first slice: what csp_session_open_file is for a file. */
+int csp_session_begin_live(struct csp_session *session);
+/* Gives the taker what has been recorded, when it is time or the last; begins the next slice. */
+int csp_session_pass_slice(struct csp_session *session, bool last);
+void csp_session_end_live(struct csp_session *session);
 
 #endif

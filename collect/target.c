@@ -134,7 +134,7 @@ static void read_configs(struct csp_target *target)
     struct csp_tree_names names;
     csp_tree_list(target->root, &names, DEVICES "/cs_etm/events");
     for (size_t i = 0; i < names.names.len; i++) {
-        struct csp_trace_config config = {0};
+        struct csp_coresight_config config = {0};
         if (!read_event(target->root, "cs_etm", names.names.data[i], "configid=", &config.id))
             continue;
         config.name = csp_strdup(names.names.data[i]);

@@ -36,7 +36,7 @@ struct csp_sink {
     bool enabled_by_sysfs; /* somebody else collects by hand */
 };
 
-struct csp_trace_config { /* a CoreSight configuration of cs_etm/events */
+struct csp_coresight_config { /* a CoreSight configuration of cs_etm/events */
     char *name;
     uint64_t id;
 };
@@ -58,7 +58,7 @@ struct csp_trace_pmu { /* cs_etm */
     struct csp_cpu_list cpus; /* with a trace unit */
     uint32_t ete_count;       /* how many of them are ETE */
     CSP_VEC(struct csp_sink) sinks;
-    CSP_VEC(struct csp_trace_config) configs;
+    CSP_VEC(struct csp_coresight_config) configs;
     int64_t ts_source;       /* the same for all CPUs; 0 when not told, -2 when they differ */
     uint32_t busy_units;     /* enabled by hand through sysfs */
     bool hidden_by_firmware; /* drivers are there, devices are not */

@@ -143,10 +143,15 @@ static int smaller_depth(int a, int b)
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* From samples to counters. */
-static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
+static void check_samples(struct csp_profgen *gen)
 {
-    struct csp_profgen_stats *stats = &gen->stats;
+    if (!gen->options.compat && !gen->options.aggregate)
+        csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, gen->options.threads,
+                             &gen->stats.checks);
+}
+
+static void count_samples(struct csp_profgen *gen)
+{
     struct csp_unwind_options how = {
         .compat = gen->options.compat,
         .flat = gen->flat,
@@ -157,9 +162,28 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     if (gen->program.uses_probes)
         how.max_context_depth =
             smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
-    if (!gen->options.compat && !gen->options.aggregate)
-        csp_sample_set_check(&gen->set, &gen->program, gen->options.rules, gen->options.threads,
-                             &stats->checks);
+    csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &gen->stats.unwind);
+}
+
+void csp_profgen_fold(struct csp_profgen *gen)
+{
+    if (!gen->set.counts.len)
+        return;
+    struct csp_sample_set none = csp_sample_set_like(&gen->set);
+    check_samples(gen);
+    count_samples(gen);
+    none.stats = gen->set.stats;
+    none.saturated = gen->set.saturated;
+    csp_sample_set_free(&gen->set);
+    gen->set = none;
+    gen->counters_given = true;
+}
+
+/* From samples to counters. */
+static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
+{
+    struct csp_profgen_stats *stats = &gen->stats;
+    check_samples(gen);
     stats->samples = gen->set.stats;
     stats->distinct_samples = gen->set.counts.len;
     csp_sample_set_warn(&gen->set, diag);
@@ -171,7 +195,7 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         return explain_bogus(gen, diag);
     if (gen->options.aggregate)
         return 0;
-    csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &stats->unwind);
+    count_samples(gen);
     /* Samples take more memory than all that is made of them. */
     csp_sample_set_free(&gen->set);
     return 0;

@@ -103,6 +103,10 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
 /* Adds one sample, its addresses being the binary's own or CSP_EXTERNAL. In the automatic mode the
  * first sample decides whether there are contexts. */
 void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample);
+/* Makes counters of the samples that were added so far, and forgets the samples, whose number grows
+ * with time while that of counters is the program's. The profile is the same. Not for aggregates.
+ */
+void csp_profgen_fold(struct csp_profgen *gen);
 /* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,
  * CSP_ERR_IO. */
 int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag);

@@ -127,7 +127,10 @@ static void enter_space(struct reader *reader, const struct csp_sample *sample)
 static int on_sample(void *user, const struct csp_sample *sample)
 {
     struct reader *reader = user;
+    const struct csp_recording_watch *watch = reader->watch;
     struct csp_sample mapped = *sample;
+    if (watch && watch->counts && !watch->counts(watch->user, sample))
+        return 0;
     enter_space(reader, sample);
     reader->frames.len = reader->branches.len = 0;
     for (uint32_t i = 0; i < sample->callchain_len; i++)
@@ -145,7 +148,6 @@ static int on_sample(void *user, const struct csp_sample *sample)
     uint64_t last = sample->end ? map_address(reader, sample->end - 1) : CSP_EXTERNAL;
     mapped.end = last == CSP_EXTERNAL ? 0 : last + 1;
     csp_profgen_sample(reader->gen, &mapped);
-    const struct csp_recording_watch *watch = reader->watch;
     return watch && watch->sample ? watch->sample(watch->user, sample, &mapped) : 0;
 }
 
@@ -166,7 +168,7 @@ static int find_program(struct reader *reader, const char *recording, struct csp
         if (same_name && !reader->ours[i])
             another = &file->build_id;
     }
-    if (found)
+    if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
     char ours[41], theirs[41];
     csp_build_id_text(&program->build_id, ours);
@@ -197,8 +199,9 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
     struct reader reader = {.gen = gen, .watch = watch, .spaces = csp_recording_spaces(recording)};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    bool slice = watch && watch->counts;
     int error = find_program(&reader, name, diag);
-    if (!error && gen->options.digests)
+    if (!error && gen->options.digests && !slice)
         error = note_recording(gen, name, diag);
     if (!error) {
         const struct csp_recording_samples_options options = {.create = engine,
@@ -207,9 +210,10 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
                                                               .user = &reader,
                                                               .tee = watch ? watch->trace : NULL,
                                                               .progress = progress,
-                                                              .period = INSTRUCTIONS_PER_CUT};
+                                                              .period =
+                                                                  slice ? 0 : INSTRUCTIONS_PER_CUT};
         error = csp_recording_samples(recording, &options, stats, diag);
-        if (!error && !stats->stitch.pauses && !stats->cut && !stats->native)
+        if (!error && !slice && !stats->stitch.pauses && !stats->cut && !stats->native)
             error = csp_fail(diag, CSP_ERR_INPUT,
                              "%s has neither samples with a branch history nor trace to cut some "
                              "from: record for longer, or with a smaller --period",

@@ -16,6 +16,9 @@ struct csp_recording_watch {
     /* A sample as it was recorded, and with its addresses in the program. */
     int (*sample)(void *user, const struct csp_sample *recorded, const struct csp_sample *mapped);
     const struct csp_trace_consumer *trace; /* with a user of its own */
+    /* Which samples to add; the others are counted elsewhere. Given, the recording is a slice of a
+     * longer one: neither the program nor samples need be in it, and it is no input by itself. */
+    bool (*counts)(void *user, const struct csp_sample *recorded);
     void *user;
 };
 

@@ -24,6 +24,11 @@ expect 2 "'0' is not a value" "$CSPROF" collect --window 0 -- true
 expect 2 "'fast' is not a value" "$CSPROF" collect --strategy fast -- true
 expect 2 "is for --emulate alone" "$CSPROF" collect --skid 3 -- true
 expect 2 "is for --dry-run" "$CSPROF" collect --sysfs / -- true
+expect 2 "go with --live" "$CSPROF" collect --until-stable 98 -- true
+[ ! -e "$CSPROF_BUILD/csprof-gen" ] || {
+    expect 2 "no recording whose size" "$CSPROF" collect --live --max-size 1M -- true
+    expect 2 "no callchains with histories" "$CSPROF" collect --live --strategy clock -- true
+}
 
 "$CSPROF" collect --strategy clock -q -o probe.data -- sleep 0 2>err
 grep -q "not allowed to open" err && { echo "skipped in part: $(cat err)"; exit $((failed ? 1 : 77)); }
