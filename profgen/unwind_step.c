@@ -174,7 +174,8 @@ static void unwind_branch(struct csp_unwinder *unwinder, uint64_t from, uint64_t
 static void count_branch(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
 {
     unwinder->stats->branches += unwinder->count;
-    if (to == CSP_EXTERNAL)
+    /* llvm-profgen gives calls out of the binary a count of 0 by contexts, but not without. */
+    if (to == CSP_EXTERNAL && unwinder->options->compat)
         return;
     uint32_t context = from == CSP_EXTERNAL ? csp_counters_context(unwinder->counters, NULL, 0)
                                             : current_context(unwinder);

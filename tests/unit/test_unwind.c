@@ -94,14 +94,20 @@ static void unwind(struct fixture *f)
     csp_unwind(&f->program, &f->set, &f->options, &f->counters, &f->stats);
 }
 
-/* How often [from, to] ran in the context of one call (0: of none). */
-static uint64_t ran(const struct fixture *f, uint64_t call, uint64_t from, uint64_t to)
+static uint64_t counted(const struct fixture *f, const struct csp_counter_table *table,
+                        uint64_t call, uint64_t from, uint64_t to)
 {
     uint32_t context = csp_intern_find(&f->counters.contexts, call ? (void *)&call : (void *)"",
                                        call ? sizeof call : 0);
     struct csp_counter_key key = {.from = from, .to = to, .context = context};
-    uint32_t id = csp_intern_find(&f->counters.ranges.keys, &key, sizeof key);
-    return id == CSP_INTERN_NONE ? 0 : f->counters.ranges.counts.data[id];
+    uint32_t id = csp_intern_find(&table->keys, &key, sizeof key);
+    return id == CSP_INTERN_NONE ? 0 : table->counts.data[id];
+}
+
+/* How often [from, to] ran in the context of one call (0: of none). */
+static uint64_t ran(const struct fixture *f, uint64_t call, uint64_t from, uint64_t to)
+{
+    return counted(f, &f->counters.ranges, call, from, to);
 }
 
 static const uint64_t in_inner[] = {INNER + 8, SECOND_CALL + 4};
@@ -138,6 +144,22 @@ static void llvm_profgen_drops_both_ends(void **state)
     unwind(f);
     assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 0);
     assert_int_equal(f->stats.partial_ranges, 0);
+}
+
+/* A function of another library is called, and comes back. */
+static void a_call_out_of_the_binary_counts_where_it_was_made(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t in_outer[] = {FIRST_CALL + 8};
+    const uint64_t branches[] = {CSP_EXTERNAL, FIRST_CALL + 4, FIRST_CALL, CSP_EXTERNAL, 0};
+    for (int compat = 0; compat <= 1; compat++) { /* llvm-profgen leaves it out */
+        f->set.compat = compat;
+        add_sample(f, in_outer, 1, branches, 0, 0);
+        unwind(f);
+        assert_int_equal(counted(f, &f->counters.branches, 0, FIRST_CALL, CSP_EXTERNAL), !compat);
+        csp_sample_set_free(&f->set);
+        csp_counters_free(&f->counters);
+    }
 }
 
 static void a_window_without_branches_is_a_range(void **state)
@@ -288,6 +310,7 @@ int main(void)
         WITH_PROGRAM(ranges_have_the_context_they_ran_in),
         WITH_PROGRAM(both_ends_of_a_window_count),
         WITH_PROGRAM(llvm_profgen_drops_both_ends),
+        WITH_PROGRAM(a_call_out_of_the_binary_counts_where_it_was_made),
         WITH_PROGRAM(a_window_without_branches_is_a_range),
         WITH_PROGRAM(equal_samples_are_kept_once),
         WITH_PROGRAM(each_rule_is_broken_by_a_sample),
