@@ -21,6 +21,7 @@ variant=${1:-profiled}
 extra_flags=("${@:2}")
 cache=${CSPROF_PROGRAMS:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/programs}/$name
 folder=$cache/$variant
+mkdir -p "$cache"
 cc=${CC:-clang-22}
 # Frame pointers for the call stacks, probes and line tables for the profile; addresses are the file's.
 profile_flags=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling

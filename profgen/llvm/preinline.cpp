@@ -6,14 +6,59 @@
 #include <algorithm>
 #include <optional>
 #include <queue>
+#include <vector>
 
 using namespace llvm;
 using namespace llvm::sampleprof;
 
 /* A trie from a function outwards to its callers, so that a context which the binary does not have
- * finds the nearest one. */
+ * finds the nearest one. Edges are numbered as libLLVM does it: by the function's GUID and the
+ * callsite in one hash. */
 struct csp_inline_sizes {
-    ContextTrieNode root;
+    struct Node {
+        std::optional<uint32_t> size;
+        uint32_t firstChild = 0; /* that of the smallest edge; 0: none */
+        uint64_t firstEdge = UINT64_MAX;
+    };
+
+    static uint64_t edgeOf(LineLocation callsite, uint64_t guid)
+    {
+        return FunctionSamples::getCallSiteHash(FunctionId(guid), callsite);
+    }
+
+    /* 0: no such child. */
+    uint32_t child(uint32_t node, LineLocation callsite, uint64_t guid) const
+    {
+        return children.lookup({node, edgeOf(callsite, guid)});
+    }
+
+    uint32_t makeChild(uint32_t node, LineLocation callsite, uint64_t guid)
+    {
+        uint64_t edge = edgeOf(callsite, guid);
+        uint32_t &made = children[{node, edge}];
+        if (!made) {
+            made = static_cast<uint32_t>(nodes.size());
+            nodes.emplace_back();
+            Node &parent = nodes[node];
+            if (edge <= parent.firstEdge) {
+                parent.firstEdge = edge;
+                parent.firstChild = made;
+            }
+        }
+        return made;
+    }
+
+    uint64_t guidOf(const char *name)
+    {
+        uint64_t &guid = guids[name];
+        if (!guid)
+            guid = MD5Hash(StringRef(name));
+        return guid;
+    }
+
+    std::vector<Node> nodes{1};
+    DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> children; /* node, edge */
+    DenseMap<const char *, uint64_t> guids;
 };
 
 csp_inline_sizes *csp_inline_sizes_create(void)
@@ -29,12 +74,13 @@ void csp_inline_sizes_destroy(csp_inline_sizes *sizes)
 void csp_inline_sizes_add(csp_inline_sizes *sizes, const csp_sized_frame *frames, size_t count,
                           uint32_t bytes)
 {
-    ContextTrieNode *node = &sizes->root;
+    uint32_t node = 0;
     for (size_t i = 0; i < count; i++) {
         LineLocation callsite(i ? frames[i].callsite : 0, i ? frames[i].discriminator : 0);
-        node = node->getOrCreateChildContext(callsite, FunctionId(StringRef(frames[i].function)));
+        node = sizes->makeChild(node, callsite, sizes->guidOf(frames[i].function));
     }
-    node->addFunctionSize(bytes);
+    std::optional<uint32_t> &size = sizes->nodes[node].size;
+    size = size.value_or(0) + bytes;
 }
 
 namespace
@@ -65,9 +111,10 @@ using Queue = std::priority_queue<Candidate, std::vector<Candidate>, LessUrgent>
 class PreInliner
 {
   public:
-    PreInliner(SampleContextTracker &profiles, const csp_preinline_options &how,
-               const csp_preinline_thresholds &limits, csp_inline_sizes *known)
-        : tracker(profiles), options(how), thresholds(limits), sizes(known)
+    PreInliner(SampleContextTracker &profiles, const csp::FunctionIds &functions,
+               const csp_preinline_options &how, const csp_preinline_thresholds &limits,
+               csp_inline_sizes *known)
+        : tracker(profiles), ids(functions), options(how), thresholds(limits), sizes(known)
     {
     }
 
@@ -89,38 +136,50 @@ class PreInliner
     {
         std::vector<FunctionId> order;
         ProfiledCallGraph graph(tracker, thresholds.cold);
+        sortByName(graph);
         for (auto at = scc_begin(&graph); !at.isAtEnd(); ++at) {
             scc_member_iterator<ProfiledCallGraph *> members(*at);
             for (ProfiledCallGraphNode *node : *members)
                 if (node != graph.getEntryNode())
-                    order.push_back(node->Name);
+                    order.push_back(ids.numbered(node->Name));
         }
         std::reverse(order.begin(), order.end());
         return order;
+    }
+
+    /* Functions that call each other come in the order of their names. */
+    void sortByName(ProfiledCallGraph &graph)
+    {
+        std::vector<ProfiledCallGraphNode *> nodes(graph.begin(), graph.end());
+        for (ProfiledCallGraphNode *node : nodes)
+            node->Name = ids.named(node->Name);
+        nodes.push_back(graph.getEntryNode());
+        for (ProfiledCallGraphNode *node : nodes)
+            node->Edges = {node->Edges.begin(), node->Edges.end()};
     }
 
     /* The size in the longest context that the binary has; of a function that it has only inlined
      * elsewhere, the size there. */
     std::optional<uint32_t> sizeOf(const ContextTrieNode *context)
     {
-        ContextTrieNode *at = &sizes->root, *last = nullptr;
+        uint32_t at = 0;
         std::optional<uint32_t> size;
         LineLocation callsite(0, 0);
-        while (at && context->getParentContext()) {
-            last = at;
-            at = at->getChildContext(callsite, context->getFuncName());
-            if (at && at->getFunctionSize())
-                size = *at->getFunctionSize();
+        while (context->getParentContext()) {
+            uint32_t next = sizes->child(at, callsite, context->getFuncName().getHashCode());
+            if (!next)
+                break;
+            at = next;
+            if (sizes->nodes[at].size)
+                size = sizes->nodes[at].size;
             callsite = context->getCallSiteLoc();
             context = context->getParentContext();
         }
-        if (!at)
-            at = last;
-        if (at == &sizes->root && !options.borrow_sizes)
+        if (!at && !options.borrow_sizes)
             return size;
-        while (!size && !at->getAllChildContext().empty()) {
-            at = &at->getAllChildContext().begin()->second;
-            size = at->getFunctionSize();
+        while (!size && sizes->nodes[at].firstChild) {
+            at = sizes->nodes[at].firstChild;
+            size = sizes->nodes[at].size;
         }
         return size;
     }
@@ -198,6 +257,7 @@ class PreInliner
     }
 
     SampleContextTracker &tracker;
+    const csp::FunctionIds &ids;
     const csp_preinline_options &options;
     const csp_preinline_thresholds &thresholds;
     csp_inline_sizes *sizes;
@@ -205,8 +265,9 @@ class PreInliner
 
 } // namespace
 
-void csp_preinline_run(SampleContextTracker &tracker, const csp_preinline_options &options,
+void csp_preinline_run(SampleContextTracker &tracker, const csp::FunctionIds &ids,
+                       const csp_preinline_options &options,
                        const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes)
 {
-    PreInliner(tracker, options, thresholds, sizes).run();
+    PreInliner(tracker, ids, options, thresholds, sizes).run();
 }

@@ -2,6 +2,7 @@
 #ifndef CSP_PROFGEN_LLVM_PREINLINE_RUN_H
 #define CSP_PROFGEN_LLVM_PREINLINE_RUN_H
 
+#include "profgen/llvm/function_ids.h"
 #include "profgen/llvm/preinline.h"
 
 #include "llvm/ProfileData/ProfileCommon.h"
@@ -14,7 +15,8 @@ struct csp_preinline_thresholds {
 
 /* Merges and marks the profiles in the tracker. Profiles of contexts that are not to be inlined are
  * no longer in it. `sizes` may be null when the options do not need them. */
-void csp_preinline_run(llvm::SampleContextTracker &tracker, const csp_preinline_options &options,
+void csp_preinline_run(llvm::SampleContextTracker &tracker, const csp::FunctionIds &ids,
+                       const csp_preinline_options &options,
                        const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes);
 
 #endif

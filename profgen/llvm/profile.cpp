@@ -6,6 +6,7 @@
 
 using namespace llvm;
 using namespace llvm::sampleprof;
+using csp::FunctionIds;
 
 namespace
 {
@@ -18,6 +19,7 @@ class Builder
 
     void build(bool updateTotals)
     {
+        numberFunctions();
         samples.resize(data.node_len);
         for (size_t i = 0; i < data.node_len; i++)
             samples[i] = data.context_sensitive ? addContext(i) : addInlinee(i);
@@ -28,18 +30,33 @@ class Builder
         for (size_t i = 0; i < data.target_len; i++) {
             const csp_profile_target &target = data.targets[i];
             samples[target.node]->addCalledTargetSamples(target.probe, target.discriminator,
-                                                         FunctionId(StringRef(target.callee)),
-                                                         target.count);
+                                                         ids().of(target.callee), target.count);
         }
         for (size_t i = 0; i < data.type_len; i++) {
             const csp_profile_type &type = data.types[i];
             samples[type.node]->addTypeSamplesAt(LineLocation(type.line, type.discriminator),
-                                                 FunctionId(StringRef(type.table)), type.count);
+                                                 ids().of(type.table), type.count);
         }
         settleCounts(updateTotals);
     }
 
   private:
+    FunctionIds &ids()
+    {
+        return profile.ids;
+    }
+
+    void numberFunctions()
+    {
+        for (size_t i = 0; i < data.node_len; i++)
+            ids().add(data.nodes[i].function);
+        for (size_t i = 0; i < data.target_len; i++)
+            ids().add(data.targets[i].callee);
+        for (size_t i = 0; i < data.type_len; i++)
+            ids().add(data.types[i].table);
+        ids().seal();
+    }
+
     /* A call ran at least as often as its targets were entered. Contexts by probes have it so. */
     void settleCounts(bool updateTotals)
     {
@@ -71,11 +88,11 @@ class Builder
             return nullptr;
         profile.frames.emplace_back();
         SampleContextFrameVector &path = profile.frames.back();
-        path.emplace_back(FunctionId(StringRef(node.function)), LineLocation(0, 0));
+        path.emplace_back(ids().of(node.function), LineLocation(0, 0));
         const csp_profile_node *at = &node;
         while (at->parent != CSP_PROFILE_TOP) {
             const csp_profile_node *caller = &data.nodes[at->parent];
-            path.emplace_back(FunctionId(StringRef(caller->function)),
+            path.emplace_back(ids().of(caller->function),
                               LineLocation(at->callsite, at->discriminator));
             at = caller;
         }
@@ -88,7 +105,7 @@ class Builder
     FunctionSamples *addInlinee(size_t index)
     {
         const csp_profile_node &node = data.nodes[index];
-        FunctionId name{StringRef(node.function)};
+        FunctionId name = ids().of(node.function);
         FunctionSamples *made;
         if (node.parent == CSP_PROFILE_TOP) {
             made = &profile.map.create(SampleContext(name));

@@ -76,7 +76,7 @@ void collect(ContextTrieNode &node, SampleContextFrameVector &path, csp_profile 
 void preinline(csp_profile &profile, const csp_profile_options &options, const Thresholds &limits)
 {
     SampleContextTracker tracker(profile.map, nullptr);
-    csp_preinline_run(tracker, options.preinline, {limits.cold, limits.hottest},
+    csp_preinline_run(tracker, profile.ids, options.preinline, {limits.cold, limits.hottest},
                       options.preinline.by_context_cost ? options.sizes : nullptr);
     SampleProfileMap result;
     SampleContextFrameVector path;
@@ -229,6 +229,8 @@ int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_opt
     else if (options->trim_cold)
         result->trimmed_functions = trimFunctions(profile->map, limits.cold);
     FunctionSamples::ProfileIsPreInlined = profile->preinlined;
+    if (profile->ids.used())
+        profile->map = profile->ids.named(profile->map, profile->frames);
     dropAmbiguous(profile->map);
     if (options->mark_preinlined) {
         for (auto &item : profile->map)

@@ -2,13 +2,13 @@
 #ifndef CSP_PROFGEN_LLVM_PROFILE_OBJECT_H
 #define CSP_PROFGEN_LLVM_PROFILE_OBJECT_H
 
+#include "profgen/llvm/function_ids.h"
 #include "profgen/llvm/profile.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/ProfileData/SampleProf.h"
 #include "llvm/ProfileData/SampleProfReader.h"
 
-#include <deque>
 #include <memory>
 
 struct csp_profile {
@@ -16,7 +16,8 @@ struct csp_profile {
     bool context_sensitive = false, by_lines = false, fs_discriminators = false;
     bool preinlined = false, md5 = false;
     /* What the contexts in the map point at. */
-    std::deque<llvm::sampleprof::SampleContextFrameVector> frames;
+    csp::ContextFrames frames;
+    csp::FunctionIds ids; /* of the functions in the map, until it is finished */
     std::unique_ptr<llvm::LLVMContext> context;
     std::unique_ptr<llvm::sampleprof::SampleProfileReader> reader;
 };
