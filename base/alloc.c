@@ -25,6 +25,14 @@ void *csp_calloc(size_t count, size_t size)
     return or_exit(calloc(count ? count : 1, size ? size : 1));
 }
 
+void *csp_calloc_aligned(size_t alignment, size_t size)
+{
+    void *block = NULL;
+    if (posix_memalign(&block, alignment, size ? size : 1))
+        block = NULL;
+    return memset(or_exit(block), 0, size);
+}
+
 void *csp_realloc_array(void *block, size_t count, size_t size)
 {
     size_t bytes;

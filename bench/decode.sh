@@ -113,7 +113,7 @@ fi
 for input; do
     if [ -d "$input" ]; then
         printf '### %s\n\n' "$(basename "$input")"
-        "$build/bench/bench_decode" $clock "$input" 31
+        "$build/bench/bench_decode" "$input"
         echo
     else
         recording "$input"

@@ -156,9 +156,10 @@ struct worker {
 static int split(void *user, const struct csp_element *elements, size_t count)
 {
     struct worker *worker = user;
+    bool one_source = worker->stream->source_count == 1;
     for (size_t i = 0; i < count;) {
         size_t first = i;
-        while (i < count && elements[i].source == elements[first].source)
+        while (i < count && (one_source || elements[i].source == elements[first].source))
             i++;
         struct csp_window_builder *builder = worker->by_id[elements[first].source % TRACE_IDS];
         if (builder)

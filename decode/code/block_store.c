@@ -38,8 +38,8 @@ static struct head hash_code(const struct csp_block_table *table, const struct c
 {
     struct head head = {count, ~(uint64_t)count};
     for (size_t i = 0; i < count; i++) {
-        XXH128_hash_t hash = XXH3_128bits_withSeed(table->code + blocks[i].start,
-                                                   blocks[i].end - blocks[i].start, head.code_low);
+        uint32_t start = csp_block_start(&blocks[i]), size = 4 * csp_block_count(&blocks[i]);
+        XXH128_hash_t hash = XXH3_128bits_withSeed(table->code + start, size, head.code_low);
         head.code_low = hash.low64;
         head.code_high = head.code_high * UINT64_C(0x9e3779b97f4a7c15) + hash.high64;
     }
@@ -48,13 +48,19 @@ static struct head hash_code(const struct csp_block_table *table, const struct c
 
 static bool is_sound(const struct csp_block *block, uint64_t code_size, uint32_t used)
 {
-    for (int i = 0; i < 2; i++)
-        if (block->next[i] >= CSP_BLOCK_FIRST &&
-            (block->next[i] >= used || block->next[i] % CSP_BLOCK_UNITS))
+    for (int i = 0; i < 2; i++) {
+        const struct csp_way *way = &block->ways[i];
+        bool is_block = way->next >= CSP_BLOCK_FIRST;
+        if (is_block && (way->next >= used || way->next % CSP_BLOCK_UNITS))
             return false;
-    return block->start < block->end && block->end <= code_size && block->start % 4 == 0 &&
-           block->end - block->start == 4 * (uint64_t)block->count &&
-           block->count <= CSP_BLOCK_COUNT_MAX && csp_block_kind(block) <= CSP_BRANCH_EXCEPTION;
+        if (way->start >= way->end || way->end > code_size || way->start % 4 != 0 ||
+            way->end - way->start != 4 * (uint64_t)way->count ||
+            way->start != block->ways[0].start || way->end != block->ways[0].end)
+            return false;
+    }
+    uint32_t difference = block->ways[0].tags ^ block->ways[1].tags;
+    return csp_block_count(block) <= CSP_BLOCK_COUNT_MAX && !(difference & ~CSP_TAG_TAKEN) &&
+           !(block->ways[0].tags & CSP_TAG_TAKEN) && csp_block_kind(block) <= CSP_BRANCH_EXCEPTION;
 }
 
 /* How many blocks the entry holds; 0 when they do not fit the table. */

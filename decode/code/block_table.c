@@ -33,12 +33,20 @@ static struct csp_aarch64 classify(const struct csp_block_table *table, uint32_t
 }
 
 /* As in struct csp_element; the highest bit is of blocks that run out, which never become one. */
-enum { LAST_SIZE = 4 << 24, TAKEN = 1 << 16, KIND_SHIFT = 8 };
+enum { LAST_SIZE = 4 << 24, KIND_SHIFT = 8 };
 static const uint32_t runs_out = UINT32_C(1) << 31;
+
+static struct csp_block block_of(uint32_t tags, uint32_t start, uint32_t end)
+{
+    struct csp_way way = {
+        .tags = tags & ~CSP_TAG_TAKEN, .count = end - start, .start = 4 * start, .end = 4 * end};
+    struct csp_block block = {{way, way}};
+    block.ways[1].tags = tags;
+    return block;
+}
 
 static struct csp_block scan(const struct csp_block_table *table, uint32_t start)
 {
-    struct csp_block block = {.start = 4 * start};
     uint32_t word = start;
     uint32_t limit =
         table->words - start < CSP_BLOCK_COUNT_MAX ? table->words : start + CSP_BLOCK_COUNT_MAX;
@@ -47,18 +55,16 @@ static struct csp_block scan(const struct csp_block_table *table, uint32_t start
         if (!csp_aarch64_is_waypoint(last, table->waits))
             continue;
         bool branches = last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT;
-        block.tags = LAST_SIZE | (branches ? TAKEN : 0) | (uint32_t)last.kind << KIND_SHIFT;
-        block.count = word - start;
-        block.end = 4 * word;
+        uint32_t tags =
+            LAST_SIZE | (branches ? CSP_TAG_TAKEN : 0) | (uint32_t)last.kind << KIND_SHIFT;
+        struct csp_block block = block_of(tags, start, word);
         if (last.type == CSP_AARCH64_BRANCH_INDIRECT)
-            block.next[1] =
+            block.ways[1].next =
                 last.kind == CSP_BRANCH_EXCEPTION_RETURN ? CSP_BLOCK_RETURN : CSP_BLOCK_INDIRECT;
         return block;
     }
-    block.tags = runs_out;
-    block.count = word - start;
-    block.end = 4 * word;
-    block.next[0] = block.next[1] = CSP_BLOCK_OUTSIDE;
+    struct csp_block block = block_of(runs_out, start, word);
+    block.ways[0].next = block.ways[1].next = CSP_BLOCK_OUTSIDE;
     return block;
 }
 
@@ -116,14 +122,14 @@ uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
 
 int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number)
 {
-    uint32_t last = csp_block_numbered(table, number)->end / 4 - 1;
+    uint32_t last = csp_block_end(csp_block_numbered(table, number)) / 4 - 1;
     return (int64_t)last + classify(table, last).offset / 4;
 }
 
 uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, unsigned taken)
 {
     struct csp_block *block = csp_block_numbered(table, number);
-    int64_t word = block->end / 4;
+    int64_t word = csp_block_end(block) / 4;
     if (taken && csp_block_branches(block))
         word = csp_block_table_target(table, number);
     uint32_t next = CSP_BLOCK_OUTSIDE;
@@ -132,7 +138,7 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
         if (next & CSP_SLOT_RUNS_OUT)
             next = CSP_BLOCK_OUTSIDE;
     }
-    __atomic_store_n(&block->next[taken], next, __ATOMIC_RELEASE);
+    __atomic_store_n(&block->ways[taken].next, next, __ATOMIC_RELEASE);
     return next;
 }
 
@@ -143,7 +149,7 @@ void csp_block_table_fill(struct csp_block_table *table, const struct csp_block 
     populate_slots(table);
     memcpy(csp_block_numbered(table, table->used), blocks, count * sizeof *blocks);
     for (size_t i = 0; i < count; i++, table->used += CSP_BLOCK_UNITS)
-        table->slots[blocks[i].start / 4] =
+        table->slots[csp_block_start(&blocks[i]) / 4] =
             csp_block_runs_out(&blocks[i]) ? table->used | CSP_SLOT_RUNS_OUT : table->used;
 }
 

@@ -2,7 +2,7 @@
  *
  * A block begins at an instruction and ends with the next waypoint, the instruction whose outcome
  * the trace tells (decode/code/aarch64.h). Blocks are made when execution first reaches them and
- * numbered in that order, so that code which runs together lies together: 24 bytes a block, and a
+ * numbered in that order, so that code which runs together lies together: 40 bytes a block, and a
  * 4-byte slot for each instruction of the code that tells which block begins there. Both arrays are
  * reserved as address space and take memory where they are touched, in large pieces, because under
  * virtualisation a page fault costs as much as decoding a thousand ranges.
@@ -33,15 +33,24 @@ enum csp_block_link {
     CSP_BLOCK_FIRST,    /* the first real number */
 };
 
-/* The first 16 bytes are what a range of this block looks like, for the walker to widen and add
- * where the code is mapped (decode/trace/native/walker.h). */
-struct csp_block {
-    uint32_t tags;       /* the first four bytes of the range's element when the branch is taken */
+/* One way out of a block. All but the link is what its range looks like, for the walker to widen
+ * and add where the code is mapped (decode/trace/native/walker.h). */
+struct csp_way {
+    uint32_t tags;       /* the first four bytes of the range's element */
     uint32_t count;      /* of instructions */
     uint32_t start, end; /* in bytes from the start of the code */
-    uint32_t next[2];    /* the block that follows when the last instruction [0] falls through,
-                            [1] branches; or an enum csp_block_link */
+    uint32_t next;       /* the block that follows, or an enum csp_block_link */
 };
+
+/* The last instruction [0] falls through, [1] branches: what a walker has to read of a block lies
+ * together, and needs no choice. */
+struct csp_block {
+    struct csp_way ways[2];
+};
+
+/* The bit of the tags that is the element's `taken`. */
+enum { CSP_TAG_TAKEN = 1 << 16 };
+enum { CSP_WAY_UNITS = sizeof(struct csp_way) / sizeof(uint32_t) };
 
 /* Blocks of more instructions than that are told as running out of the code. */
 enum { CSP_BLOCK_COUNT_MAX = (1 << 20) - 1 };
@@ -49,32 +58,48 @@ enum { CSP_BLOCK_COUNT_MAX = (1 << 20) - 1 };
 /* Whether the waypoint is a branch (else a barrier or a wait, traced like one). */
 static inline bool csp_block_branches(const struct csp_block *block)
 {
-    return block->tags >> 16 & 1;
+    return block->ways[1].tags & CSP_TAG_TAKEN;
 }
 
 /* Whether it ends because the code ends: `count` instructions without a waypoint. */
 static inline bool csp_block_runs_out(const struct csp_block *block)
 {
-    return block->tags >> 31;
+    return block->ways[1].tags >> 31;
 }
 
 static inline enum csp_branch_kind csp_block_kind(const struct csp_block *block)
 {
-    return (enum csp_branch_kind)(block->tags >> 8 & 0xff);
+    return (enum csp_branch_kind)(block->ways[1].tags >> 8 & 0xff);
+}
+
+/* Where it begins and ends, in bytes from the start of the code, and its instructions. */
+static inline uint32_t csp_block_start(const struct csp_block *block)
+{
+    return block->ways[0].start;
+}
+
+static inline uint32_t csp_block_end(const struct csp_block *block)
+{
+    return block->ways[0].end;
+}
+
+static inline uint32_t csp_block_count(const struct csp_block *block)
+{
+    return block->ways[0].count;
 }
 
 struct csp_block_table {
     const uint8_t *code;
     uint32_t words;          /* of code */
     uint32_t *slots;         /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
-    uint64_t *blocks;        /* numbered by where they begin in this array */
+    uint32_t *blocks;        /* numbered by where they begin in this array */
     uint32_t used, capacity; /* numbers */
     uint8_t isa;             /* enum csp_isa */
     bool waits;              /* WFI and WFE are waypoints */
 };
 
-/* Numbers count units of 8 bytes, which saves a multiplication for each range. */
-enum { CSP_BLOCK_UNITS = sizeof(struct csp_block) / sizeof(uint64_t) };
+/* Numbers count units of 4 bytes, which saves a multiplication for each range. */
+enum { CSP_BLOCK_UNITS = sizeof(struct csp_block) / sizeof(uint32_t) };
 /* The first one that is given out. */
 enum { CSP_BLOCK_NUMBER_FIRST = (CSP_BLOCK_FIRST / CSP_BLOCK_UNITS + 1) * CSP_BLOCK_UNITS };
 

@@ -69,15 +69,16 @@ static void blocks_and_links_are_kept(void **state)
         const struct csp_block *got = csp_block_numbered(table, csp_block_table_at(table, 2 * i));
         uint32_t number = csp_block_table_at(fresh, 2 * i);
         const struct csp_block *wanted = csp_block_numbered(fresh, number);
-        assert_memory_equal(got, wanted, offsetof(struct csp_block, next));
         for (unsigned taken = 0; taken < 2; taken++) {
+            assert_memory_equal(&got->ways[taken], &wanted->ways[taken],
+                                offsetof(struct csp_way, next));
             uint32_t link = csp_block_table_link(fresh, number, taken);
-            uint32_t kept_link = got->next[taken];
+            uint32_t kept_link = got->ways[taken].next;
             if (link < CSP_BLOCK_FIRST)
                 assert_int_equal(kept_link, link);
             else
-                assert_int_equal(csp_block_numbered(table, kept_link)->start,
-                                 csp_block_numbered(fresh, link)->start);
+                assert_int_equal(csp_block_start(csp_block_numbered(table, kept_link)),
+                                 csp_block_start(csp_block_numbered(fresh, link)));
         }
     }
     assert_int_equal(table->used, used);
@@ -125,10 +126,10 @@ static void blocks_that_lead_astray_are_not_believed(void **state)
     static const uint32_t links[] = {1000 * CSP_BLOCK_UNITS, CSP_BLOCK_NUMBER_FIRST + 1};
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         struct csp_block *block = csp_block_numbered(table, csp_block_table_at(table, 10));
-        uint32_t link = block->next[1];
-        block->next[1] = links[i];
+        uint32_t link = block->ways[1].next;
+        block->ways[1].next = links[i];
         csp_block_table_save(table, store, &build_id, 0);
-        block->next[1] = link;
+        block->ways[1].next = link;
         assert_int_equal(kept(&build_id), 0);
     }
     csp_block_cache_destroy(cache);

@@ -37,8 +37,8 @@ static void a_block_goes_up_to_the_next_waypoint(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct csp_block block = block_at(table, rows[i].word);
-        assert_int_equal(block.start, 4 * rows[i].word);
-        assert_int_equal(block.count, rows[i].count);
+        assert_int_equal(csp_block_start(&block), 4 * rows[i].word);
+        assert_int_equal(csp_block_count(&block), rows[i].count);
         assert_int_equal(csp_block_kind(&block), rows[i].kind);
         assert_int_equal(csp_block_branches(&block), rows[i].branches);
         assert_int_equal(csp_block_runs_out(&block), rows[i].runs_out);
@@ -52,7 +52,7 @@ static void waits_are_waypoints_where_the_trace_unit_says_so(void **state)
     struct csp_block_cache *cache = csp_block_cache_create(code, sizeof code);
     struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, true);
     struct csp_block block = block_at(table, 4);
-    assert_int_equal(block.count, 1);
+    assert_int_equal(csp_block_count(&block), 1);
     assert_false(csp_block_branches(&block));
     csp_block_cache_destroy(cache);
 }
@@ -60,10 +60,10 @@ static void waits_are_waypoints_where_the_trace_unit_says_so(void **state)
 static uint32_t follow(struct csp_block_table *table, uint32_t word, unsigned taken)
 {
     uint32_t number = csp_block_table_at(table, word);
-    uint32_t link = csp_block_numbered(table, number)->next[taken];
+    uint32_t link = csp_block_numbered(table, number)->ways[taken].next;
     if (link != CSP_BLOCK_INDIRECT)
         link = csp_block_table_link(table, number, taken);
-    assert_int_equal(csp_block_numbered(table, number)->next[taken], link);
+    assert_int_equal(csp_block_numbered(table, number)->ways[taken].next, link);
     return link;
 }
 
@@ -72,12 +72,12 @@ static void links_lead_to_what_follows(void **state)
     (void)state;
     struct csp_block_cache *cache = csp_block_cache_create(code, sizeof code);
     struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, false);
-    assert_int_equal(csp_block_numbered(table, follow(table, 0, 0))->start, 4 * 2);
-    assert_int_equal(csp_block_numbered(table, follow(table, 0, 1))->start, 4 * 4);
-    assert_int_equal(csp_block_numbered(table, follow(table, 2, 1))->start, 4 * 5);
-    assert_int_equal(csp_block_numbered(table, follow(table, 3, 0))->start, 4 * 4);
+    assert_int_equal(csp_block_start(csp_block_numbered(table, follow(table, 0, 0))), 4 * 2);
+    assert_int_equal(csp_block_start(csp_block_numbered(table, follow(table, 0, 1))), 4 * 4);
+    assert_int_equal(csp_block_start(csp_block_numbered(table, follow(table, 2, 1))), 4 * 5);
+    assert_int_equal(csp_block_start(csp_block_numbered(table, follow(table, 3, 0))), 4 * 4);
     assert_int_equal(follow(table, 3, 1), CSP_BLOCK_INDIRECT);
-    assert_int_equal(csp_block_numbered(table, follow(table, 6, 1))->start,
+    assert_int_equal(csp_block_start(csp_block_numbered(table, follow(table, 6, 1))),
                      4 * 7); /* a barrier goes on */
     assert_int_equal(follow(table, 7, 1), CSP_BLOCK_OUTSIDE);
     assert_int_equal(follow(table, 7, 0), CSP_BLOCK_OUTSIDE); /* a block that runs out */

@@ -71,13 +71,14 @@ void csp_deframe(struct csp_deframer *deframer, const uint8_t *data, uint32_t fr
     csp_vec_reserve(&deframer->bytes, (size_t)frame_count * CSP_FRAME_SIZE + CSP_FRAME_SIZE);
     csp_vec_reserve(&deframer->frames, frame_count);
     uint8_t *out = deframer->bytes.data;
+    uint32_t *frames = deframer->frames.data;
     uint32_t length = 0;
     open_run(deframer, deframer->id, 0);
-    for (uint32_t i = 0; i < frame_count; i++, data += CSP_FRAME_SIZE) {
+    for (const uint8_t *end = data + (size_t)frame_count * CSP_FRAME_SIZE; data != end;
+         data += CSP_FRAME_SIZE) {
         uint64_t low = csp_load64(data), high = csp_load64(data + 8);
-        uint64_t ids = (low | high) & even_low_bits;
-        deframer->frames.data[i] = length;
-        if (ids) {
+        *frames++ = length;
+        if ((low | high) & even_low_bits) {
             if (is_barrier(low, high))
                 take_barrier(deframer, length);
             else

@@ -5,6 +5,8 @@
 #include "decode/trace/element.h"
 
 /* Behind a batch there is room for what is written ahead and not delivered. */
+/* Elements lie in one line of the cache each. */
+enum { CSP_ELEMENT_BATCH_ALIGNMENT = 64 };
 enum { CSP_ELEMENT_BATCH = 1024, CSP_ELEMENT_BATCH_SPARE = CSP_ELEMENT_BATCH * 3 / 4 };
 
 struct csp_element_batch {
@@ -12,7 +14,8 @@ struct csp_element_batch {
     void *user;
     int status; /* negative once the sink has refused: nothing is delivered any more */
     size_t len;
-    struct csp_element data[CSP_ELEMENT_BATCH + CSP_ELEMENT_BATCH_SPARE];
+    struct csp_element data[CSP_ELEMENT_BATCH + CSP_ELEMENT_BATCH_SPARE]
+        __attribute__((aligned(CSP_ELEMENT_BATCH_ALIGNMENT)));
 };
 
 static inline void csp_element_batch_deliver(struct csp_element_batch *batch)

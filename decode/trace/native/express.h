@@ -18,17 +18,23 @@
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/walker.h"
 
-/* Takes what it can of [at, end), and returns where another kind of packet begins or less than
- * CSP_PACKET_SIZE_MAX is left. Everything before must have been resolved. */
-const uint8_t *csp_express_take(struct csp_walker *walker, struct csp_packet_reader *reader,
-                                const uint8_t *at, const uint8_t *end);
+/* What is gathered, and the memory for it. Nothing is kept in it from one call to the next. */
+struct csp_express;
+
+struct csp_express *csp_express_create(void);
+void csp_express_destroy(struct csp_express *express);
+
+/* Takes what it can of [at, end), and returns where another kind of packet begins, or one that is
+ * not complete. Everything before must have been resolved. */
+const uint8_t *csp_express_take(struct csp_express *express, struct csp_walker *walker,
+                                struct csp_packet_reader *reader, const uint8_t *at,
+                                const uint8_t *end);
 
 /* Its two builds. csp_express_take has made sure that the instruction set is A64 and that there is
  * no return stack. */
-const uint8_t *csp_express_take_anywhere(struct csp_walker *walker,
-                                         struct csp_packet_reader *reader, const uint8_t *at,
-                                         const uint8_t *end);
-const uint8_t *csp_express_take_avx2(struct csp_walker *walker, struct csp_packet_reader *reader,
-                                     const uint8_t *at, const uint8_t *end);
+typedef const uint8_t *csp_express_take_fn(struct csp_express *express, struct csp_walker *walker,
+                                           struct csp_packet_reader *reader, const uint8_t *at,
+                                           const uint8_t *end);
+csp_express_take_fn csp_express_take_anywhere, csp_express_take_avx2;
 
 #endif

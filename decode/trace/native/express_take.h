@@ -2,14 +2,27 @@
  * ones. The includer defines CSP_EXPRESS_TAKE, the name of its function. */
 #include "base/bytes.h"
 #include "decode/trace/native/express.h"
+#include "decode/trace/native/express_tables.h"
+
+#ifdef __BMI2__
+#include <immintrin.h>
+#endif
 
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define INLINE inline __attribute__((always_inline))
+/* Keeps the compiler from turning an index into one pointer for each array that it is used with:
+ * there are not as many registers. */
+#define KEEP_INDEX(i) __asm__("" : "+r"(i))
 
 /* Atoms of a stretch; some more are written than count. */
 enum { STRETCH = CSP_ELEMENT_BATCH, SPARE = CSP_ELEMENT_BATCH_SPARE, ATOMS_MAX = 24 };
-enum { ATOM_PACKETS = 4 /* taken at once */, LANES = 4, OLD = 3 };
+enum { ATOM_PACKETS = 4 /* taken at once */, LANES = 4, OLD = 3, CLEARED = 16 };
 _Static_assert(SPARE >= ATOM_PACKETS * ATOMS_MAX && SPARE >= STRETCH * 3 / 4, "room");
+
+/* Packets are taken while so many bytes are left, which no address packet is longer than with the
+ * atoms before it: nothing is read behind them. What is left then is taken from a copy with zeroes
+ * behind it, which begin no packet of the lane. */
+enum { MARGIN = 16, PADDED = 2 * MARGIN };
 
 /* What an address before an atom does: the block walked is `block | (link & kept)`. A choice would
  * be compiled into a branch that cannot be predicted. */
@@ -17,259 +30,187 @@ struct mark {
     uint32_t block, kept;
 };
 
-/* An address packet: how many atoms came before it, and where the packet behind it begins. */
+/* An address packet that leads to a word of the region. */
 struct place {
-    uint64_t address;
-    uint32_t atoms, behind;
+    uint32_t word, atoms; /* how many atoms came before it */
+    uint32_t behind;      /* where the packet behind it begins */
 };
 
-/* Between stretches all atoms are E and without marks. */
-struct stretch {
-    uint8_t taken[STRETCH + SPARE]; /* each atom: 1 for E */
-    struct mark marks[STRETCH + SPARE];
-    struct place places[OLD + STRETCH]; /* behind the address history from before, oldest first */
-    size_t count, place_count;          /* of atoms; of places, with the old ones */
-    size_t atoms_written, marks_end;    /* what is not as it was between stretches */
-    const uint8_t *at;                  /* where the packets begin */
-    bool goes_elsewhere; /* a last address, the newest of the history, is not in this region */
+/* A stretch. Between stretches all atoms are E and without marks. */
+struct csp_express {
+    uint8_t taken[STRETCH + SPARE]; /* each atom: N or E */
+    struct mark marks[STRETCH + SPARE + CLEARED];
+    uint64_t addresses[OLD + STRETCH]; /* behind the address history from before, oldest first */
+    struct place places[STRETCH];
+    size_t count, place_count; /* of atoms; of addresses, and places */
+    size_t marks_end;          /* behind the last mark that may be set */
+    bool goes_elsewhere; /* the last address leads to no block of this region: it has no mark */
 };
 
-static const struct mark no_mark = {0, UINT32_MAX};
-
-static void prepare(struct stretch *stretch)
+/* Of `written` atoms. */
+static INLINE void clear(struct csp_express *express, size_t written)
 {
-    memset(stretch->taken, 1, sizeof stretch->taken);
-    for (size_t i = 0; i < STRETCH + SPARE; i++)
-        stretch->marks[i] = no_mark;
+    typedef uint64_t four_marks __attribute__((vector_size(32), aligned(8), may_alias));
+    const uint64_t none = (uint64_t)UINT32_MAX << 32; /* no block, and all of the link kept */
+    const four_marks row = {none, none, none, none};
+    memset(express->taken, E, written);
+    for (size_t i = 0; i < express->marks_end; i += CLEARED)
+        for (size_t k = 0; k < CLEARED; k += 4)
+            *(four_marks *)&express->marks[i + k] = row;
 }
 
-static INLINE void prepare_again(struct stretch *stretch)
-{
-    memset(stretch->taken, 1, stretch->atoms_written);
-    stretch->marks[0] = no_mark;
-    for (size_t i = OLD; i < stretch->place_count; i++)
-        stretch->marks[stretch->places[i].atoms] = no_mark;
-    for (size_t i = stretch->count; i < stretch->marks_end; i++)
-        stretch->marks[i] = no_mark;
-}
+/* ---- gathering ---- */
 
-/* ---- atoms ---- */
-
-/* One E or N as it lies in a stretch, and rows of them, oldest first. */
-#define ROW(a, b, c, d, e)                                                                         \
-    ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |              \
-     (uint64_t)(e) << 32 | UINT64_C(0x0101010000000000))
-#define ALL_E UINT64_C(0x0101010101010101)
-enum { N = 0, E = 1 };
-
-/* What is behind a row is E, and stays what it is: so a packet of many E is written by its last
- * eight atoms alone. */
-static const uint64_t atom_rows[256] = {
-    [0 ... 0xbf] = ALL_E,
-    [0xc0 ... 0xd4] = ALL_E,
-    [0xe0] = ROW(E, E, E, N, E),
-    [0xe1] = ROW(E, E, E, E, N),
-    [0xe2] = ALL_E ^ UINT64_C(1) << 40,
-    [0xe3] = ALL_E ^ UINT64_C(1) << 48,
-    [0xe4 ... 0xf4] = ALL_E ^ UINT64_C(1) << 56,
-    [0xd5] = ROW(N, N, N, N, N),
-    [0xd6] = ROW(N, E, N, E, N),
-    [0xd7] = ROW(E, N, E, N, E),
-    [0xf5] = ROW(N, E, E, E, E),
-    [0xd8] = ROW(N, N, E, E, E),
-    [0xd9] = ROW(E, N, E, E, E),
-    [0xda] = ROW(N, E, E, E, E),
-    [0xdb] = ALL_E,
-    [0xdc] = ROW(N, E, E, E, E),
-    [0xdd] = ROW(N, N, N, N, E),
-    [0xde] = ROW(N, E, N, E, E),
-    [0xdf] = ROW(E, N, E, N, E),
-    [0xf6] = ROW(N, E, E, E, E),
-    [0xf7] = ALL_E,
-    [0xf8] = ROW(N, N, N, E, E),
-    [0xf9] = ROW(E, N, N, E, E),
-    [0xfa] = ROW(N, E, N, E, E),
-    [0xfb] = ROW(E, E, N, E, E),
-    [0xfc] = ROW(N, N, E, E, E),
-    [0xfd] = ROW(E, N, E, E, E),
-    [0xfe] = ROW(N, E, E, E, E),
-    [0xff] = ALL_E,
-};
-
-/* How many atoms, and where the row begins. */
-struct atom_size {
-    uint8_t count, row;
-};
-#define SIX(n)                                                                                     \
-    [0xc0 + (n) - 4] = {n, (n) > 8 ? (n) - 8 : 0}, [0xe0 + (n) - 4] = {n, (n) > 8 ? (n) - 8 : 0}
-static const struct atom_size atom_sizes[256] = {
-    SIX(4),
-    SIX(5),
-    SIX(6),
-    SIX(7),
-    SIX(8),
-    SIX(9),
-    SIX(10),
-    SIX(11),
-    SIX(12),
-    SIX(13),
-    SIX(14),
-    SIX(15),
-    SIX(16),
-    SIX(17),
-    SIX(18),
-    SIX(19),
-    SIX(20),
-    SIX(21),
-    SIX(22),
-    SIX(23),
-    SIX(24),
-    [0xd5 ... 0xd7] = {5, 0},
-    [0xd8 ... 0xdb] = {2, 0},
-    [0xdc ... 0xdf] = {4, 0},
-    [0xf5] = {5, 0},
-    [0xf6 ... 0xf7] = {1, 0},
-    [0xf8 ... 0xff] = {3, 0},
-};
-
-/* ---- addresses ---- */
-
-/* Address packets of IS0 without context, read without a branch: which bits of the payload, shifted
- * left by two for the first byte and one for the second, replace those of which address before. */
-struct address_form {
-    uint64_t second, high, replaced, history;
-};
-
-enum { FORM_NONE, FORM_MATCH, FORM_SHORT = 4, FORM_LONG, FORM_LONG_64, FORMS };
-
-/* Index: the form, and whether the first byte says that a second follows. */
-#define EITHER(...) {__VA_ARGS__, __VA_ARGS__}
-static const struct address_form address_forms[FORMS][2] = {
-    [FORM_MATCH] = EITHER({.history = 0}),
-    [FORM_MATCH + 1] = EITHER({.history = 1}),
-    [FORM_MATCH + 2] = EITHER({.history = 2}),
-    [FORM_SHORT] = {{.replaced = 0x1fc}, {.second = 0xff00, .replaced = 0x1fffc}},
-    [FORM_LONG] = EITHER({.second = 0x7f00, .high = 0xffff0000, .replaced = 0xffffffff}),
-    [FORM_LONG_64] =
-        EITHER({.second = 0x7f00, .high = UINT64_C(0xffffffffffff0000), .replaced = UINT64_MAX}),
-};
-
-static const uint8_t form_of_header[256] = {
-    [0x90] = FORM_MATCH, [0x91] = FORM_MATCH + 1, [0x92] = FORM_MATCH + 2,
-    [0x95] = FORM_SHORT, [0x9a] = FORM_LONG,      [0x9d] = FORM_LONG_64,
-};
-
-/* Of the whole packet, by its header and whether the byte behind that says that one follows: what
- * the next packet has to wait for. */
-#define SIZE(header, size, continued) [header] = (size), [0x100 + (header)] = (continued)
-static const uint8_t address_sizes[512] = {
-    SIZE(0x90, 1, 1), SIZE(0x91, 1, 1), SIZE(0x92, 1, 1),
-    SIZE(0x95, 2, 3), SIZE(0x9a, 5, 5), SIZE(0x9d, 9, 9),
-};
-
-/* The lowest of eight bytes that is no atom packet, which are 11xxxxxx: 8 times its number. */
+/* The lowest of eight bytes that is no atom packet, which are 11xxxxxx: 8 times its number. The
+ * eighth always counts as one. */
 static INLINE unsigned first_other(uint64_t bytes)
 {
     uint64_t others = ~(bytes & bytes << 1) & UINT64_C(0x8080808080808080);
-    return others ? (unsigned)__builtin_ctzll(others) - 7 : 64;
+    return (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) - 7;
 }
 
 /* Always as many packets as fit at once, whether they are there or not: how many follow each other
  * is what the processor cannot predict. */
 static INLINE size_t take_atoms(uint8_t *taken, size_t count, uint64_t bytes, unsigned bits)
 {
-    bytes &= bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    bytes &= (UINT64_C(1) << bits) - 1;
 #pragma GCC unroll 4
     for (int i = 0; i < ATOM_PACKETS; i++, bytes >>= 8) {
-        struct atom_size size = atom_sizes[bytes & 0xff];
-        memcpy(taken + count + size.row, &atom_rows[bytes & 0xff], 8);
-        count += size.count;
+        uint8_t packet = (uint8_t)bytes;
+        memcpy(taken + tables.skipped[packet] + count, &tables.rows[packet], 8);
+        count += tables.counts[packet];
     }
     return count;
 }
 
-/* Reads atoms and addresses until a packet comes that is neither, or an address outside of
- * [start, start + size). Returns where the next packet begins. */
-static INLINE const uint8_t *gather(struct stretch *stretch, uint64_t start, uint64_t size,
-                                    const uint8_t *at, const uint8_t *end)
+/* The bits of the payload that a form takes, one behind the other. */
+static INLINE uint64_t take_bits(uint64_t payload, uint64_t taken)
 {
-    struct place *place = stretch->places + OLD;
-    size_t count = 0;
-    stretch->at = at;
-    stretch->goes_elsewhere = false;
-    while (end - at >= CSP_PACKET_SIZE_MAX && count <= STRETCH - ATOM_PACKETS * ATOMS_MAX &&
-           place < stretch->places + OLD + STRETCH) {
+#ifdef __BMI2__
+    return _pext_u64(payload, taken);
+#else
+    return (payload & taken & 0x7f) | (payload & taken & 0x7f00) >> 1 |
+           (taken == 0xff7f ? (payload & 0x8000) >> 1 : (payload & taken & ~UINT64_C(0xffff)) >> 2);
+#endif
+}
+
+/* A header, and whether the byte behind it says that one follows: what tables go by. */
+static INLINE unsigned header_at(uint64_t bytes)
+{
+#ifdef __BMI2__
+    return (unsigned)_pext_u64(bytes, 0x80ff);
+#else
+    return (bytes & 0xff) | (bytes >> 7 & 0x100);
+#endif
+}
+
+/* The region in force, by words from its base: those of which there are blocks. */
+struct words {
+    struct csp_block_table *table;
+    uint64_t base, first, count;
+};
+
+static INLINE struct words words_of(const struct csp_walker *walker)
+{
+    const struct csp_code_region *region = &walker->region;
+    uint64_t first = (region->start - region->base + 3) / 4, end = (region->end - region->base) / 4;
+    if (end > walker->table->words)
+        end = walker->table->words;
+    uint64_t count = end > first ? end - first : 0;
+    return (struct words){walker->table, region->base, first, count};
+}
+
+/* Reads atoms and addresses until a packet comes that is neither, or is not complete, or an address
+ * outside of the region. Returns where the next packet begins. */
+static INLINE const uint8_t *gather(struct csp_express *express, const struct words *words,
+                                    const uint8_t *at, const uint8_t *end, bool padded)
+{
+    const uint8_t *start = at;
+    size_t count = 0, places = 0;
+    /* Behind the last packet that may begin: none is shorter than a byte. */
+    const uint8_t *limit = padded ? end : end - MARGIN + 1;
+    if (limit - at > STRETCH)
+        limit = at + STRETCH;
+    express->goes_elsewhere = false;
+    while (at < limit && count <= STRETCH - ATOM_PACKETS * ATOMS_MAX) {
         uint64_t bytes = csp_load64(at);
         unsigned bits = first_other(bytes);
-        count = take_atoms(stretch->taken, count, bytes, bits);
+        count = take_atoms(express->taken, count, bytes, bits);
         if (bits > 8 * ATOM_PACKETS) {
             at += ATOM_PACKETS;
             continue;
         }
-        unsigned header = bytes >> bits & 0xff, is_continued = bytes >> bits >> 15 & 1;
+        unsigned header = header_at(bytes >> bits);
         at += bits / 8;
-        unsigned packet_size = address_sizes[header | is_continued << 8];
-        if (UNLIKELY(!packet_size))
+        unsigned packet_size = tables.sizes[header];
+        if (UNLIKELY(!packet_size) || (padded && packet_size > end - at))
             break;
-        uint64_t payload = csp_load64(at + 1);
-        const struct address_form *form = &address_forms[form_of_header[header]][is_continued];
-        uint64_t value =
-            (payload & 0x7f) << 2 | (payload & form->second) << 1 | (payload & form->high);
-        uint64_t before = place[-1 - (int)form->history].address;
-        uint64_t address = (before & ~form->replaced) | (value & form->replaced);
+        const struct address_form *form = &tables.address_forms[tables.forms[header]];
+        uint64_t value = take_bits(csp_load64(at + 1), form->taken) << 2;
+        uint64_t before = express->addresses[OLD - 1 + places - form->history];
+        uint64_t address = (before & ~form->replaced) | value;
         at += packet_size;
-        *place++ = (struct place){address, (uint32_t)count, (uint32_t)(at - stretch->at)};
-        if (UNLIKELY(address - start >= size) || UNLIKELY(address & 3)) {
-            stretch->goes_elsewhere = true;
+        uint64_t offset = address - words->base;
+        uint64_t word = offset >> 2 | offset
+                                          << 62; /* none that is so large, unless it is aligned */
+        express->addresses[OLD + places] = address;
+        express->places[places++] =
+            (struct place){(uint32_t)word, (uint32_t)count, (uint32_t)(at - start)};
+        if (UNLIKELY(word - words->first >= words->count)) {
+            express->goes_elsewhere = true;
             break;
         }
+        __builtin_prefetch(&words->table->slots[word]);
     }
-    stretch->count = stretch->atoms_written = count;
-    stretch->marks_end = 0;
-    stretch->place_count = (size_t)(place - stretch->places);
+    express->count = count;
+    express->place_count = places;
     return at;
 }
 
-/* Finds the blocks at the addresses, all at once, because most are not in the processor's cache.
- * Where there is none, the stretch ends. */
-static INLINE const uint8_t *set_marks(const struct csp_walker *walker, struct stretch *stretch,
-                                       const uint8_t *behind)
+/* The same of what is less than the margin. */
+static INLINE const uint8_t *gather_rest(struct csp_express *express, const struct words *words,
+                                         const uint8_t *at, const uint8_t *end)
 {
-    size_t inside = stretch->place_count - stretch->goes_elsewhere;
-    stretch->marks[0] = (struct mark){walker->block, 0};
-    for (size_t i = OLD; i < inside; i++) {
-        const struct place *place = &stretch->places[i];
-        uint32_t word = (uint32_t)((place->address - walker->base) >> 2);
-        uint32_t slot = csp_block_table_slot(walker->table, word);
+    uint8_t rest[PADDED] = {0};
+    memcpy(rest, at, (size_t)(end - at));
+    return at + (gather(express, words, rest, rest + (end - at), true) - rest);
+}
+
+/* Finds the blocks at the addresses, all at once, because most are not in the processor's nearest
+ * cache. Where there is none, the stretch ends. Returns where the next packet begins. */
+static INLINE const uint8_t *set_marks(struct csp_express *express, const struct csp_walker *walker,
+                                       const uint8_t *start, const uint8_t *behind)
+{
+    const uint32_t *blocks = walker->table->blocks;
+    size_t inside = express->place_count - express->goes_elsewhere;
+    express->marks[0] = (struct mark){walker->block, 0};
+    for (size_t i = 0; i < inside; i++) {
+        const struct place *place = &express->places[i];
+        uint32_t slot = csp_block_table_slot(walker->table, place->word);
         if (UNLIKELY(slot >= CSP_SLOT_RUNS_OUT)) {
-            stretch->goes_elsewhere = true;
-            stretch->place_count = i + 1;
-            stretch->count = place->atoms;
-            return stretch->at + place->behind;
+            express->goes_elsewhere = true;
+            express->place_count = i + 1;
+            express->count = place->atoms;
+            behind = start + place->behind;
+            break;
         }
-        stretch->marks[place->atoms] = (struct mark){slot, 0};
+        __builtin_prefetch(blocks + slot);
+        express->marks[place->atoms] = (struct mark){slot, 0};
     }
+    express->marks_end = express->count + 1;
     return behind;
 }
 
-/* How much from the start of the region in force on is both in it and in its table. */
-static uint64_t known_size(const struct csp_walker *walker)
-{
-    const struct csp_code_region *region = &walker->region;
-    uint64_t known = walker->base + 4 * (uint64_t)walker->table->words;
-    return (region->end < known ? region->end : known) - region->start;
-}
-
-static void load_history(struct stretch *stretch, const struct csp_packet_reader *reader)
+static void load_history(struct csp_express *express, const struct csp_packet_reader *reader)
 {
     for (unsigned i = 0; i < OLD; i++)
-        stretch->places[i].address = reader->history[OLD - 1 - i].value;
+        express->addresses[i] = reader->history[OLD - 1 - i].value;
 }
 
-static void store_history(const struct stretch *stretch, struct csp_packet_reader *reader)
+static void store_history(const struct csp_express *express, struct csp_packet_reader *reader)
 {
     for (unsigned i = 0; i < OLD; i++)
-        reader->history[i].value = stretch->places[OLD - 1 - i].address;
+        reader->history[i].value = express->addresses[OLD - 1 - i];
 }
 
 /* ---- walking ---- */
@@ -281,22 +222,23 @@ static INLINE uint32_t marked(const struct mark *mark, uint32_t link)
 
 /* Where each lane begins: at a mark, so that it need not wait for the lane before. False when there
  * are not enough marks. */
-static INLINE bool find_lanes(const struct stretch *stretch, size_t begin[LANES + 1], size_t *steps)
+static INLINE bool find_lanes(const struct csp_express *express, size_t begin[LANES + 1],
+                              size_t *steps)
 {
-    size_t next = OLD;
+    size_t next = 0;
     *steps = 0;
     begin[0] = 0;
-    begin[LANES] = stretch->count;
+    begin[LANES] = express->count;
     for (unsigned i = 1; i < LANES; i++) {
-        size_t wanted = stretch->count * i / LANES;
-        while (next < stretch->place_count && stretch->places[next].atoms < wanted)
+        size_t wanted = express->count * i / LANES;
+        while (next < express->place_count && express->places[next].atoms < wanted)
             next++;
-        begin[i] = next < stretch->place_count ? stretch->places[next].atoms : stretch->count;
+        begin[i] = next < express->place_count ? express->places[next].atoms : express->count;
     }
     for (unsigned i = 0; i < LANES; i++)
         if (begin[i + 1] - begin[i] > *steps)
             *steps = begin[i + 1] - begin[i];
-    return *steps <= stretch->count * 3 / 4;
+    return *steps <= express->count * 3 / 4;
 }
 
 /* What follows the block of a range, whose link was never followed before. */
@@ -305,69 +247,71 @@ static __attribute__((noinline, cold)) uint32_t link_behind(const struct csp_wal
                                                             unsigned taken)
 {
     uint32_t word = (uint32_t)((range->a - walker->base) / 4);
-    return csp_block_table_link(walker->table, csp_block_table_at(walker->table, word), taken);
+    return csp_block_table_link(walker->table, csp_block_table_at(walker->table, word), taken == E);
 }
 
 /* Walks all of a stretch in several lanes at once, because each step of one must wait for the one
  * before. A lane that is done goes on to do what the next has done. False when there is an atom
  * whose block no link and no mark tells: then nothing has happened. */
-static INLINE bool walk_in_lanes(struct csp_walker *walker, struct stretch *stretch,
+static INLINE bool walk_in_lanes(struct csp_walker *walker, struct csp_express *express,
                                  bool returns_by_branch)
 {
     size_t begin[LANES + 1], steps;
-    if (!find_lanes(stretch, begin, &steps))
+    if (!find_lanes(express, begin, &steps))
         return false;
-    stretch->marks_end = begin[LANES - 1] + steps;
-    for (size_t i = stretch->count; i < stretch->marks_end; i++)
-        stretch->marks[i] = stretch->marks[0];
-    const uint64_t *blocks = walker->table->blocks;
+    size_t marks_end = begin[LANES - 1] + steps;
+    for (size_t i = express->count; i < marks_end; i++)
+        express->marks[i] = express->marks[0];
+    if (express->marks_end < marks_end)
+        express->marks_end = marks_end;
+    const uint32_t *blocks = walker->table->blocks;
     const csp_range_words bias = CSP_RANGE_BIAS(walker->source, walker->base);
     struct csp_element *out = walker->out->data + walker->out->len;
     uint32_t links[LANES] = {0};
-    size_t at[LANES];
-    memcpy(at, begin, sizeof at);
     for (size_t step = 0; step < steps; step++) {
+        KEEP_INDEX(step);
 #pragma GCC unroll 4
         for (unsigned lane = 0; lane < LANES; lane++) {
-            size_t i = at[lane]++;
-            uint32_t number = marked(&stretch->marks[i], links[lane]);
+            size_t i = lane ? begin[lane]++ : step;
+            KEEP_INDEX(i);
+            uint64_t number = marked(&express->marks[i], links[lane]);
             if (returns_by_branch && UNLIKELY(links[lane] == CSP_BLOCK_RETURN))
                 return false;
             if (UNLIKELY(number < CSP_BLOCK_FIRST)) {
                 if (number == CSP_BLOCK_UNKNOWN)
-                    number = link_behind(walker, &out[i - 1], stretch->taken[i - 1]);
+                    number = link_behind(walker, &out[i - 1], express->taken[i - 1]);
                 if (number < CSP_BLOCK_FIRST)
                     return false;
             }
-            const struct csp_block *block = (const struct csp_block *)(blocks + number);
-            unsigned taken = stretch->taken[i];
-            csp_range_put(&out[i], block, &bias, taken);
-            links[lane] = __atomic_load_n(block->next + taken, __ATOMIC_ACQUIRE);
+            const struct csp_way *way =
+                (const struct csp_way *)(blocks + number + express->taken[i]);
+            csp_range_put(&out[i], way, &bias);
+            links[lane] = __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
         }
     }
     for (unsigned lane = 0; returns_by_branch && lane < LANES - 1; lane++)
         if (links[lane] == CSP_BLOCK_RETURN) /* which is to be told before the next lane begins */
             return false;
-    walker->out->len += stretch->count;
+    walker->out->len += express->count;
     return true;
 }
 
 struct walk {
     size_t at;             /* atoms walked */
     uint32_t number, link; /* the block walked last, and what follows it */
-    unsigned taken;        /* how it ended */
+    unsigned taken;        /* how it ended: 0 or 1 */
     bool is_left;          /* it has been left by hand: the walker knows where execution is */
 };
 
 /* Walks as far as links and marks tell. */
-static INLINE void walk_in_order(struct csp_walker *walker, const struct stretch *stretch,
+static INLINE void walk_in_order(struct csp_walker *walker, const struct csp_express *express,
                                  struct walk *walk)
 {
     const csp_range_words bias = CSP_RANGE_BIAS(walker->source, walker->base);
-    csp_element_batch_reserve(walker->out, stretch->count - walk->at);
+    csp_element_batch_reserve(walker->out, express->count - walk->at);
     struct csp_element *out = walker->out->data + walker->out->len;
-    for (; walk->at < stretch->count; walk->at++) {
-        uint32_t next = marked(&stretch->marks[walk->at], walk->link);
+    for (; walk->at < express->count; walk->at++) {
+        uint32_t next = marked(&express->marks[walk->at], walk->link);
         if (UNLIKELY(next == CSP_BLOCK_UNKNOWN))
             next = csp_block_table_link(walker->table, walk->number, walk->taken);
         if (UNLIKELY(walk->link == CSP_BLOCK_RETURN) && walker->returns_by_branch)
@@ -377,9 +321,10 @@ static INLINE void walk_in_order(struct csp_walker *walker, const struct stretch
             break;
         const struct csp_block *block = csp_block_numbered(walker->table, next);
         walk->number = next;
-        walk->taken = stretch->taken[walk->at];
-        csp_range_put(out++, block, &bias, walk->taken);
-        walk->link = __atomic_load_n(&block->next[walk->taken], __ATOMIC_ACQUIRE);
+        walk->taken = express->taken[walk->at] == E;
+        const struct csp_way *way = &block->ways[walk->taken];
+        csp_range_put(out++, way, &bias);
+        walk->link = __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
     }
     walker->out->len = (size_t)(out - walker->out->data);
 }
@@ -399,7 +344,7 @@ static void enter_block(struct csp_walker *walker, uint32_t number)
 }
 
 /* Goes on to the next mark atom by atom, and through other regions if need be. */
-static void walk_by_hand(struct csp_walker *walker, const struct stretch *stretch,
+static void walk_by_hand(struct csp_walker *walker, const struct csp_express *express,
                          struct walk *walk)
 {
     struct csp_block_table *table = walker->table;
@@ -407,9 +352,9 @@ static void walk_by_hand(struct csp_walker *walker, const struct stretch *stretc
     enter_block(walker, walk->number); /* where a walk by hand before may have lost it */
     csp_walker_leave_block(walker, walk->number, walk->link, walk->taken);
     walk->link = CSP_BLOCK_OUTSIDE;
-    for (; walk->at < stretch->count && !stretch->marks[walk->at].block; walk->at++)
-        csp_walker_atoms(walker, stretch->taken[walk->at], 1);
-    walk->is_left = walk->at == stretch->count;
+    for (; walk->at < express->count && !express->marks[walk->at].block; walk->at++)
+        csp_walker_atoms(walker, express->taken[walk->at] == E, 1);
+    walk->is_left = walk->at == express->count;
     if (!walk->is_left)
         return_to(walker, &region, table);
 }
@@ -425,35 +370,35 @@ static void end_walk(struct csp_walker *walker, struct walk *walk)
 }
 
 /* A stretch that was walked in lanes: where its last atom was. */
-static struct walk end_of_lanes(const struct csp_walker *walker, const struct stretch *stretch)
+static struct walk end_of_lanes(const struct csp_walker *walker, const struct csp_express *express)
 {
     const struct csp_element *last = &walker->out->data[walker->out->len - 1];
     uint32_t word = (uint32_t)((last->a - walker->base) / 4);
-    struct walk walk = {.at = stretch->count,
+    struct walk walk = {.at = express->count,
                         .number = csp_block_table_at(walker->table, word),
-                        .taken = stretch->taken[stretch->count - 1]};
-    walk.link = csp_block_numbered(walker->table, walk.number)->next[walk.taken];
+                        .taken = express->taken[express->count - 1] == E};
+    walk.link = csp_block_numbered(walker->table, walk.number)->ways[walk.taken].next;
     return walk;
 }
 
-static INLINE void walk_stretch(struct csp_walker *walker, struct stretch *stretch)
+static INLINE void walk_stretch(struct csp_walker *walker, struct csp_express *express)
 {
     struct csp_block_table *table = walker->table;
     struct csp_code_region region = walker->region;
     struct walk walk = {.link = CSP_BLOCK_OUTSIDE};
-    uint32_t last = stretch->marks[stretch->count].block; /* an address without an atom yet */
-    csp_element_batch_reserve(walker->out, stretch->count);
+    uint32_t last = express->marks[express->count].block; /* an address without an atom yet */
+    csp_element_batch_reserve(walker->out, express->count);
     bool is_walked =
-        stretch->count && (walker->returns_by_branch ? walk_in_lanes(walker, stretch, true)
-                                                     : walk_in_lanes(walker, stretch, false));
+        express->count && (walker->returns_by_branch ? walk_in_lanes(walker, express, true)
+                                                     : walk_in_lanes(walker, express, false));
     if (is_walked)
-        walk = end_of_lanes(walker, stretch);
-    while (walk.at < stretch->count) {
-        walk_in_order(walker, stretch, &walk);
-        if (walk.at < stretch->count)
-            walk_by_hand(walker, stretch, &walk);
+        walk = end_of_lanes(walker, express);
+    while (walk.at < express->count) {
+        walk_in_order(walker, express, &walk);
+        if (walk.at < express->count)
+            walk_by_hand(walker, express, &walk);
     }
-    if (stretch->count && !walk.is_left)
+    if (express->count && !walk.is_left)
         end_walk(walker, &walk);
     if (!last)
         return;
@@ -461,28 +406,30 @@ static INLINE void walk_stretch(struct csp_walker *walker, struct stretch *stret
     enter_block(walker, last);
 }
 
-const uint8_t *CSP_EXPRESS_TAKE(struct csp_walker *walker, struct csp_packet_reader *reader,
-                                const uint8_t *at, const uint8_t *end)
+const uint8_t *CSP_EXPRESS_TAKE(struct csp_express *express, struct csp_walker *walker,
+                                struct csp_packet_reader *reader, const uint8_t *at,
+                                const uint8_t *end)
 {
-    struct stretch stretch;
-    const uint8_t *before;
-    prepare(&stretch);
-    load_history(&stretch, reader);
-    do {
+    const uint8_t *before = NULL;
+    load_history(express, reader);
+    while (at != end && at != before) {
         bool is_known = !walker->needs_address && !walker->needs_context &&
                         (walker->block >= CSP_BLOCK_FIRST || csp_walker_look_up(walker));
         if (!is_known)
             break;
+        struct words words = words_of(walker);
         before = at;
-        at = gather(&stretch, walker->region.start, known_size(walker), at, end);
-        at = set_marks(walker, &stretch, at);
-        walk_stretch(walker, &stretch);
-        prepare_again(&stretch);
-        memmove(stretch.places, &stretch.places[stretch.place_count - OLD],
-                OLD * sizeof *stretch.places);
-        if (stretch.goes_elsewhere)
-            csp_walker_jump(walker, stretch.places[OLD - 1].address, 0);
-    } while (at != before);
-    store_history(&stretch, reader);
+        at = end - at >= MARGIN ? gather(express, &words, at, end, false)
+                                : gather_rest(express, &words, at, end);
+        size_t written = express->count;
+        at = set_marks(express, walker, before, at);
+        walk_stretch(walker, express);
+        clear(express, written);
+        memmove(express->addresses, &express->addresses[express->place_count],
+                OLD * sizeof *express->addresses);
+        if (express->goes_elsewhere)
+            csp_walker_jump(walker, express->addresses[OLD - 1], 0);
+    }
+    store_history(express, reader);
     return at;
 }

@@ -190,8 +190,8 @@ int csp_engine_create_native(struct csp_engine **out, const struct csp_trace_con
         if (error < 0)
             return error;
     }
-    struct native_engine *engine =
-        csp_calloc(1, sizeof *engine + config_count * sizeof *engine->sources);
+    struct native_engine *engine = csp_calloc_aligned(
+        _Alignof(struct native_engine), sizeof *engine + config_count * sizeof *engine->sources);
     engine->base.ops = &operations;
     engine->code = *code;
     engine->formatted = formatted;

@@ -85,6 +85,8 @@ struct csp_packet_reader {
     uint64_t timestamp;
 };
 
+enum { CSP_HEADER_TIMESTAMP = 0x02 /* without a cycle count */ };
+
 /* Longest packet: Trace Info with every field and as many control bytes. */
 enum { CSP_PACKET_SIZE_MAX = 64 };
 

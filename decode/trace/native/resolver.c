@@ -137,13 +137,18 @@ static void apply_trace_on(struct csp_resolver *resolver, const struct csp_held 
     csp_return_stack_clear(&resolver->walker.stack);
 }
 
+void csp_resolver_take_timestamp(struct csp_resolver *resolver, uint64_t timestamp)
+{
+    if (!resolver->timestamps_need_a_marker || resolver->marker_seen)
+        add(resolver, CSP_ELEMENT_TIMESTAMP)->a = timestamp;
+}
+
 /* What survives a discard and the end of the trace: it is certain whatever was speculative. */
 static void apply_independent(struct csp_resolver *resolver, const struct csp_held *held)
 {
     switch (held->type) {
     case CSP_PACKET_TIMESTAMP:
-        if (!resolver->timestamps_need_a_marker || resolver->marker_seen)
-            add(resolver, CSP_ELEMENT_TIMESTAMP)->a = held->value;
+        csp_resolver_take_timestamp(resolver, held->value);
         break;
     case CSP_PACKET_TIMESTAMP_MARKER:
         resolver->marker_seen = true;

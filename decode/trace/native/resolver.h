@@ -64,6 +64,9 @@ void csp_resolver_discard(struct csp_resolver *resolver);
 /* The trace ends: delivers what is certain. */
 void csp_resolver_end(struct csp_resolver *resolver);
 
+/* A timestamp before an atom, when nothing is held back. */
+void csp_resolver_take_timestamp(struct csp_resolver *resolver, uint64_t timestamp);
+
 /* Whether an atom or address packet can go to the walker at once. */
 static inline bool csp_resolver_is_direct(const struct csp_resolver *resolver)
 {

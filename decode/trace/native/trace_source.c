@@ -1,7 +1,6 @@
 #include "decode/trace/native/trace_source.h"
 
 #include "base/bytes.h"
-#include "decode/trace/native/express.h"
 
 enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80 };
 
@@ -16,13 +15,20 @@ void csp_trace_source_init(struct csp_trace_source *source, const struct csp_tra
                            struct csp_element_batch *out)
 {
     *source = (struct csp_trace_source){.state = CSP_SOURCE_UNSYNCED};
+    source->express = csp_express_create();
     csp_packet_reader_init(&source->reader, config);
     csp_resolver_init(&source->resolver, config, number, code, out);
 }
 
 void csp_trace_source_free(struct csp_trace_source *source)
 {
+    csp_express_destroy(source->express);
     csp_resolver_free(&source->resolver);
+}
+
+static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
+{
+    return piece->offset_of(piece->user, (size_t)(at - piece->start));
 }
 
 static void lose_sync(struct csp_trace_source *source)
@@ -76,12 +82,16 @@ static const uint8_t *synchronise(struct csp_trace_source *source, const uint8_t
     return at;
 }
 
+/* Takes the packet at `at`. Where that is in the trace, is asked of few. */
 static void take_packet(struct csp_trace_source *source, const struct csp_packet *packet,
-                        uint64_t offset)
+                        const struct piece *piece, const uint8_t *at)
 {
     struct csp_resolver *resolver = &source->resolver;
+    uint64_t offset = 0;
+    if (packet->type == CSP_PACKET_TRACE_ON)
+        offset = offset_at(piece, at);
     if (packet->type == CSP_PACKET_BAD) {
-        take_bad(source, offset);
+        take_bad(source, offset_at(piece, at));
         return;
     }
     if (source->state == CSP_SOURCE_WAITS_INFO) {
@@ -99,50 +109,64 @@ static void take_packet(struct csp_trace_source *source, const struct csp_packet
         return;
     }
     if (!csp_resolver_take(resolver, packet, offset))
-        take_bad(source, offset);
+        take_bad(source, offset_at(piece, at));
 }
 
-static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
+/* A timestamp that an atom follows at once; returns its size, else 0. */
+static size_t take_timestamp(struct csp_trace_source *source, const uint8_t *at, const uint8_t *end)
 {
-    return piece->offset_of(piece->user, (size_t)(at - piece->start));
+    struct csp_packet packet;
+    uint64_t before = source->reader.timestamp;
+    size_t size = csp_packet_read(&source->reader, at, end, &packet);
+    if (size && packet.type == CSP_PACKET_TIMESTAMP && at + size < end &&
+        csp_packet_atoms[at[size]]) {
+        csp_resolver_take_timestamp(&source->resolver, packet.timestamp);
+        return size;
+    }
+    source->reader.timestamp = before; /* it is read again */
+    return 0;
 }
 
-/* Atoms and addresses, nearly all there is, straight to the walker. Returns where another packet
- * begins, or where less than a packet's size is left. */
+/* Atoms and addresses, nearly all there is, straight to the walker, and timestamps between them.
+ * Returns where another packet begins, or one that is not complete. */
 static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t *at,
                                   const uint8_t *end, const struct piece *piece)
 {
     struct csp_resolver *resolver = &source->resolver;
     struct csp_walker *walker = &resolver->walker;
     struct csp_packet packet;
-    const uint8_t *start = at;
-    while (end - at >= CSP_PACKET_SIZE_MAX) {
-        const uint8_t *behind = csp_express_take(walker, &source->reader, at, end);
-        if (behind != at)
+    while (at < end) {
+        const uint8_t *behind = csp_express_take(source->express, walker, &source->reader, at, end);
+        if (behind != at) {
             resolver->isa = 0;
-        at = behind;
-        if (end - at < CSP_PACKET_SIZE_MAX)
-            break;
-        uint32_t atoms = csp_packet_atoms[*at];
-        if (atoms) {
-            if (csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24)) {
-                at++;
-                continue;
-            }
-            take_bad(source, offset_at(piece, at));
-            return at + 1;
+            resolver->synced = false;
+            at = behind;
+            continue;
         }
-        if (*at < 0x90 || *at > 0x9e)
-            break;
-        size_t size = csp_packet_read(&source->reader, at, end, &packet);
-        if (packet.type != CSP_PACKET_ADDRESS)
-            break;
-        resolver->isa = packet.isa;
-        csp_walker_jump(walker, packet.address, packet.isa);
+        size_t size = 1;
+        uint32_t atoms = csp_packet_atoms[*at];
+        if (*at == CSP_HEADER_TIMESTAMP) {
+            size = take_timestamp(source, at, end);
+            if (!size)
+                break;
+        } else if (atoms) {
+            resolver->synced = false;
+            if (!csp_walker_atoms(walker, atoms & 0xffffff, atoms >> 24)) {
+                take_bad(source, offset_at(piece, at));
+                return at + 1;
+            }
+        } else {
+            if (*at < 0x90 || *at > 0x9e)
+                break;
+            size = csp_packet_read(&source->reader, at, end, &packet);
+            if (!size || packet.type != CSP_PACKET_ADDRESS)
+                break;
+            resolver->synced = false;
+            resolver->isa = packet.isa;
+            csp_walker_jump(walker, packet.address, packet.isa);
+        }
         at += size;
     }
-    if (at != start)
-        resolver->synced = false;
     return at;
 }
 
@@ -166,7 +190,7 @@ static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_
         size_t size = csp_packet_read(&source->reader, at, end, &packet);
         if (!size)
             break;
-        take_packet(source, &packet, offset_at(piece, at));
+        take_packet(source, &packet, piece, at);
         at += size;
     }
     return at;
@@ -175,8 +199,7 @@ static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_
 static uint64_t offset_of_carry(const void *user, size_t position)
 {
     const struct csp_trace_source *source = user;
-    (void)position;
-    return source->carried_at;
+    return source->carried_at + position; /* which is 0 */
 }
 
 /* Completes the packet whose beginning was carried over; returns where the next one begins. */
@@ -196,7 +219,8 @@ static const uint8_t *finish_carried(struct csp_trace_source *source, const stru
         return piece->end;
     }
     source->carried = 0;
-    take_packet(source, &packet, offset_of_carry(source, 0));
+    struct piece carry = {source->carry, source->carry + carried, offset_of_carry, source};
+    take_packet(source, &packet, &carry, source->carry);
     return piece->start + (size - carried);
 }
 

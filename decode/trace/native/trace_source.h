@@ -2,6 +2,7 @@
 #ifndef CSP_DECODE_TRACE_SOURCE_H
 #define CSP_DECODE_TRACE_SOURCE_H
 
+#include "decode/trace/native/express.h"
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/resolver.h"
 
@@ -20,6 +21,7 @@ struct csp_trace_source {
     uint64_t carried_at; /* offset of its first byte */
     uint8_t carry[2 * CSP_PACKET_SIZE_MAX];
     struct csp_packet_reader reader;
+    struct csp_express *express;
     struct csp_resolver resolver;
 };
 

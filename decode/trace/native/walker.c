@@ -20,11 +20,12 @@ void csp_walker_reset(struct csp_walker *walker)
 void csp_walker_forget_regions(struct csp_walker *walker)
 {
     if (walker->block >= CSP_BLOCK_FIRST)
-        walker->pc = walker->base + csp_block_numbered(walker->table, walker->block)->start;
+        walker->pc =
+            walker->base + csp_block_start(csp_block_numbered(walker->table, walker->block));
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->table = NULL;
     walker->pc_is_unmapped = false;
-    memset(walker->regions, 0, sizeof walker->regions);
+    walker->regions_known = 0;
 }
 
 static uint8_t isa_of(const struct csp_walker *walker, uint8_t isa)
@@ -62,7 +63,7 @@ static uint64_t current(const struct csp_walker *walker)
 {
     if (walker->block < CSP_BLOCK_FIRST)
         return walker->pc;
-    return walker->base + csp_block_numbered(walker->table, walker->block)->start;
+    return walker->base + csp_block_start(csp_block_numbered(walker->table, walker->block));
 }
 
 static void add_no_code(struct csp_walker *walker)
@@ -87,14 +88,16 @@ static void add_range(struct csp_walker *walker, uint64_t start, uint64_t end,
 /* The mapping that holds `address`; null when none does. */
 static const struct csp_code_region *region_at(struct csp_walker *walker, uint64_t address)
 {
-    struct csp_code_region *region = &walker->regions[address >> 16 & (CSP_WALKER_REGIONS - 1)];
-    if (address >= region->start && address < region->end)
+    unsigned number = address >> 16 & (CSP_WALKER_REGIONS - 1);
+    struct csp_code_region *region = &walker->regions[number];
+    if (walker->regions_known >> number & 1 && address >= region->start && address < region->end)
         return region;
     struct csp_code_region found;
     if (!walker->code->find(walker->code->user, walker->source, walker->context_id, address,
                             &found))
         return NULL;
     *region = found;
+    walker->regions_known |= UINT64_C(1) << number;
     return region;
 }
 
@@ -133,7 +136,7 @@ bool csp_walker_look_up(struct csp_walker *walker)
 
 static uint64_t block_end(const struct csp_walker *walker, const struct csp_block *block)
 {
-    return walker->base + block->end;
+    return walker->base + csp_block_end(block);
 }
 
 void csp_walker_await_address(struct csp_walker *walker, uint64_t pc)
@@ -195,7 +198,7 @@ static void step_across(struct csp_walker *walker, unsigned taken)
         add_range(walker, start, end, csp_block_kind(block), taken && csp_block_branches(block));
         if (walker->has_return_stack && taken)
             push_return(walker, csp_block_kind(block), end);
-        csp_walker_leave_block(walker, number, block->next[taken], taken);
+        csp_walker_leave_block(walker, number, block->ways[taken].next, taken);
         return;
     }
     if (walker->isa != CSP_ISA_A64)
@@ -218,12 +221,12 @@ follow(struct csp_walker *walker, uint64_t bits, unsigned count, bool with_stack
     do {
         const struct csp_block *block = csp_block_numbered(table, number);
         unsigned taken = bits & 1;
-        csp_range_put(out++, block, &bias, taken);
+        csp_range_put(out++, &block->ways[taken], &bias);
         bits >>= 1;
         count--;
         if (with_stack && taken)
             push_return(walker, csp_block_kind(block), block_end(walker, block));
-        link = __atomic_load_n(&block->next[taken], __ATOMIC_ACQUIRE);
+        link = __atomic_load_n(&block->ways[taken].next, __ATOMIC_ACQUIRE);
         if (link < CSP_BLOCK_FIRST) {
             if (link == CSP_BLOCK_UNKNOWN)
                 link = csp_block_table_link(table, number, taken);

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-enum { CSP_WALKER_REGIONS = 64 };
+enum { CSP_WALKER_REGIONS = 64 /* bits of regions_known */ };
 
 struct csp_walker {
     /* Fixed. */
@@ -40,45 +40,40 @@ struct csp_walker {
     struct csp_return_stack stack;
     /* Whose mappings: csp_code_memory's context. */
     uint64_t context_id;
-    /* Mappings in use, by address bits [21:16]; empty where `end` is 0. */
+    /* Mappings in use, by address bits [21:16]: those of which the bit is set. */
     struct csp_code_region regions[CSP_WALKER_REGIONS];
+    uint64_t regions_known;
     uint64_t unsupported; /* times that execution entered code of another instruction set */
 };
 
-/* What a block lacks to be a range element: its source, and where the code is mapped. */
+/* What a way lacks to be a range element: its source, and where the code is mapped. */
 typedef uint64_t csp_range_words __attribute__((vector_size(32), aligned(8)));
 typedef uint32_t csp_block_words __attribute__((vector_size(16), aligned(8)));
 _Static_assert(sizeof(struct csp_element) == sizeof(csp_range_words), "four words");
 
 #define CSP_RANGE_BIAS(source, base) {(uint64_t)(source) << 56, 0, base, base}
 
-/* Four words from the four numbers that a block begins with. */
-static inline __attribute__((always_inline)) void csp_block_widen(csp_range_words *words,
-                                                                  const struct csp_block *block)
+/* Four words from the four numbers that a way begins with. */
+static inline __attribute__((always_inline)) void csp_way_widen(csp_range_words *words,
+                                                                const struct csp_way *way)
 {
 #ifdef __AVX2__ /* in one instruction, which gcc does not find by itself */
-    *words = (csp_range_words)_mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)block));
+    *words = (csp_range_words)_mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)way));
 #else
     csp_block_words narrow;
-    memcpy(&narrow, block, sizeof narrow);
+    memcpy(&narrow, way, sizeof narrow);
     *words = __builtin_convertvector(narrow, csp_range_words);
 #endif
 }
 
-/* Writes the range of a block, whose last instruction came out as `taken`. All four words at once,
- * where the processor can. */
-static inline __attribute__((always_inline)) void csp_range_put(struct csp_element *out,
-                                                                const struct csp_block *block,
-                                                                const csp_range_words *bias,
-                                                                unsigned taken)
+/* Writes the range of a block that was left by this way: all four words at once, where the
+ * processor can. */
+static inline __attribute__((always_inline)) void
+csp_range_put(struct csp_element *out, const struct csp_way *way, const csp_range_words *bias)
 {
-    /* What is kept of the words begins with the first number where the branch was not taken, with
-     * the second where it was. */
-    static const uint32_t kept[9] = {~UINT32_C(0x10000), ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
-    csp_range_words range, mask;
-    memcpy(&mask, kept + taken, sizeof mask);
-    csp_block_widen(&range, block);
-    range = (range + *bias) & mask;
+    csp_range_words range;
+    csp_way_widen(&range, way);
+    range += *bias;
     memcpy(out, &range, sizeof range);
 }
 
