@@ -221,15 +221,15 @@ static void read_spoiled(struct bench *bench, const char *path)
     struct csp_profgen profgen;
     struct csp_profgen_options options = csp_profgen_defaults();
     struct csp_recording *recording;
-    struct csp_recording_samples_stats stats = {0};
     const struct csp_recording_watch watch = {.sample = on_sample, .user = bench};
+    const struct csp_recording_how how = {
+        .engine = csp_engine_create_native, .threads = 1, .watch = &watch};
     options.binary_path = bench->binary;
     bench->seen = bench->spoiled_seen = bench->by_stitching = bench->by_rules = 0;
     bench->false_alarms = 0;
     stop(csp_recording_open(&recording, path, &(struct csp_image_options){0}, &bench->diag));
     stop(csp_profgen_open(&profgen, &options, &bench->diag));
-    stop(csp_profgen_recording(&profgen, recording, csp_engine_create_native, 1, &watch, NULL,
-                               &stats, &bench->diag));
+    stop(csp_profgen_recording(&profgen, recording, &how, &bench->diag));
     csp_profgen_close(&profgen);
     csp_recording_close(recording);
 }

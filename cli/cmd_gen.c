@@ -1,8 +1,11 @@
 /* csprof gen: samples to a profile. */
 #include "base/file.h"
+#include "base/messages.h"
 #include "base/progress.h"
+#include "cache/store.h"
 #include "cli/gen_options.h"
 #include "profgen/aggregate_input.h"
+#include "profgen/result_store.h"
 
 #include <string.h>
 
@@ -145,7 +148,8 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
 static int open_recordings(struct gen *gen)
 {
     struct csp_diag *diag = &gen->cli->diag;
-    const struct csp_image_options images = {.symfs = gen->symfs};
+    const struct csp_image_options images = {
+        .symfs = gen->symfs, .store = gen->options.store, .store_given = true};
     for (size_t i = 0; i < gen->inputs.len; i++) {
         struct csp_recording *recording = NULL;
         int error = csp_recording_open(&recording, gen->inputs.data[i], &images, diag);
@@ -159,26 +163,24 @@ static int open_recordings(struct gen *gen)
     return csp_recording_main_program(gen->recordings.data[0], &gen->options.binary_path, diag);
 }
 
-static int read_recordings(struct gen *gen, struct csp_profgen *profgen)
+static int read_recordings(struct gen *gen, struct csp_profgen *profgen, struct csp_diag *diag)
 {
     int error = 0;
     for (size_t i = 0; i < gen->recordings.len && !error; i++) {
         struct csp_progress progress;
+        const struct csp_recording_how how = {
+            .engine = gen->engine, .threads = gen->cli->threads, .progress = &progress};
         csp_progress_begin(&progress, "decoding", 0, gen->cli->quiet);
-        error =
-            csp_profgen_recording(profgen, gen->recordings.data[i], gen->engine, gen->cli->threads,
-                                  NULL, &progress, &gen->recorded, &gen->cli->diag);
+        error = csp_profgen_recording(profgen, gen->recordings.data[i], &how, diag);
         csp_progress_end(&progress);
     }
     return error;
 }
 
-static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
+static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile,
+                    struct csp_diag *diag)
 {
-    struct csp_diag *diag = &gen->cli->diag;
-    int error = open_recordings(gen);
-    if (!error)
-        error = csp_profgen_open(profgen, &gen->options, diag);
+    int error = csp_profgen_open(profgen, &gen->options, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
     for (size_t i = 0; i < gen->aggregates.len && !error; i++)
@@ -192,9 +194,51 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
     if (!error && gen->data_access_path)
         error = csp_profgen_data_access(profgen, gen->data_access_path, diag);
     if (!error)
-        error = read_recordings(gen, profgen);
+        error = read_recordings(gen, profgen, diag);
     if (!error)
         error = csp_profgen_finish(profgen, profile, diag);
+    return error;
+}
+
+/* Everything that the result and its messages depend on. */
+static void make_key(struct gen *gen, struct csp_run_key *key)
+{
+    const struct csp_program_options program = csp_profgen_program_options(&gen->options);
+    csp_run_key_begin(key, "profile 1");
+    csp_gen_options_key(gen, key);
+    csp_run_key_program(key, &program);
+    for (size_t i = 0; i < gen->scripts.len; i++)
+        csp_run_key_file(key, "script", gen->scripts.data[i]);
+    for (size_t i = 0; i < gen->aggregates.len; i++)
+        csp_run_key_file(key, "aggregate", gen->aggregates.data[i]);
+    for (size_t i = 0; i < gen->branch_lists.len; i++)
+        csp_run_key_file(key, "branches", gen->branch_lists.data[i]);
+    for (size_t i = 0; i < gen->unsymbolized.len; i++)
+        csp_run_key_file(key, "counters", gen->unsymbolized.data[i]);
+    csp_run_key_file(key, "profile", gen->profile_path);
+    csp_run_key_file(key, "accesses", gen->data_access_path);
+    for (size_t i = 0; i < gen->recordings.len; i++)
+        csp_run_key_recording(key, gen->recordings.data[i]);
+}
+
+/* The result: the one that was kept, or made, and kept. */
+static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
+{
+    struct csp_store *store = gen->options.store;
+    struct csp_run_key key = {0};
+    struct csp_messages messages;
+    int error = open_recordings(gen);
+    if (error || !store)
+        return error ? error : generate(gen, profgen, profile, &gen->cli->diag);
+    make_key(gen, &key);
+    if (!csp_result_store_get(store, &key, profgen, profile, &gen->cli->diag)) {
+        csp_messages_begin(&messages, &gen->cli->diag);
+        error = generate(gen, profgen, profile, &messages.diag);
+        if (!error)
+            csp_result_store_put(store, &key, profgen, &messages.kept, profile);
+        csp_messages_free(&messages);
+    }
+    csp_run_key_free(&key);
     return error;
 }
 
@@ -222,7 +266,8 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     if (code == CSP_EXIT_DONE)
         code = check_options(&gen);
     if (code == CSP_EXIT_DONE) {
-        int error = generate(&gen, &profgen, &profile);
+        gen.options.store = csp_store_open_usual(&cli->diag);
+        int error = find_or_generate(&gen, &profgen, &profile);
         if (!error)
             error = write_output(&gen, &profile);
         if (!error)
@@ -235,6 +280,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_buf_free(&profile);
     for (size_t i = 0; i < gen.recordings.len; i++)
         csp_recording_close(gen.recordings.data[i]);
+    csp_store_close(gen.options.store);
     csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);

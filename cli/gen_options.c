@@ -2,6 +2,7 @@
 
 #include "base/parse.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,4 +222,48 @@ int csp_gen_parse(struct gen *gen, int argc, char **argv)
                                  option->words ? option->words : "");
     }
     return CSP_EXIT_DONE;
+}
+
+static bool is_about_files(const struct option *option)
+{
+    return option->kind == FILES || option->offset == IN(output_path) ||
+           option->offset == IN(symfs);
+}
+
+void csp_gen_options_key(const struct gen *gen, struct csp_run_key *key)
+{
+    csp_run_key_line(key, "compat %d", gen->options.compat);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const struct option *option = &options[i];
+        const void *at = (const char *)gen + option->offset;
+        if (is_about_files(option))
+            continue;
+        if (option->also)
+            csp_run_key_line(key, "given %d", *(const bool *)((const char *)gen + option->also));
+        switch (option->kind) {
+        case SWITCH:
+            csp_run_key_line(key, "%s %d", option->name, *(const bool *)at);
+            break;
+        case SIGNED:
+        case WORD:
+            csp_run_key_line(key, "%s %d", option->name, *(const int *)at);
+            break;
+        case COUNT32:
+        case RULES:
+            csp_run_key_line(key, "%s %" PRIu32, option->name, *(const uint32_t *)at);
+            break;
+        case COUNT64:
+            csp_run_key_line(key, "%s %" PRIu64, option->name, *(const uint64_t *)at);
+            break;
+        case DECIMAL:
+            csp_run_key_line(key, "%s %a", option->name, *(const double *)at);
+            break;
+        case TEXT:
+            csp_run_key_line(key, "%s %s", option->name,
+                             *(char *const *)at ? *(char *const *)at : "");
+            break;
+        case FILES:
+            break;
+        }
+    }
 }

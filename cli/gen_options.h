@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "profgen/profgen.h"
 #include "profgen/recording_input.h"
+#include "profgen/run_key.h"
 
 /* Of --format, beside those of enum csp_profile_format. */
 enum {
@@ -22,7 +23,6 @@ struct gen {
     CSP_VEC(struct csp_recording *) recordings;
     const char *output_path, *symfs;
     csp_engine_create_fn *engine;
-    struct csp_recording_samples_stats recorded;
     double density_threshold; /* below it, more samples are recommended */
     bool show_density, detailed_warnings;
     double max_bogus; /* per cent of samples that may be rejected for breaking a rule */
@@ -31,5 +31,7 @@ struct gen {
 
 /* Reads the command line into `gen`, whose defaults are set. Returns an exit code. */
 int csp_gen_parse(struct gen *gen, int argc, char **argv);
+/* All options that a result depends on, except the contents of files. */
+void csp_gen_options_key(const struct gen *gen, struct csp_run_key *key);
 
 #endif

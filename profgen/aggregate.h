@@ -65,6 +65,9 @@ int csp_digests_add(csp_digests *digests, const csp_digests *more, bool allowed,
 /* Reads a file. Errors: CSP_ERR_INPUT: it is none, damaged, or of another version; the message
  * names the offset. CSP_ERR_IO. Free after an error too. */
 int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct csp_diag *diag);
+/* The same of a file in memory. `path` is for messages. */
+int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
+                        const char *path, struct csp_diag *diag);
 /* Appends the file to `out`. Sorts the inputs. */
 void csp_aggregate_write(struct csp_aggregate *aggregate, struct csp_buf *out);
 /* Adds another aggregate of the same binary; the first one takes an empty one over. Errors:

@@ -2,32 +2,64 @@
 
 #include "base/alloc.h"
 
+static bool lacks_callchains(const struct csp_sample_set *set)
+{
+    for (size_t i = 0; i < set->counts.len; i++)
+        if (csp_sample_set_at(set, i)->leaf & CSP_LEAF_NO_CALLCHAIN)
+            return true;
+    return false;
+}
+
+/* The first set with nothing to be left out is taken over as it is. */
+static void add_set(struct csp_sample_set *set, struct csp_sample_set *other)
+{
+    struct csp_sample_set kept = csp_sample_set_like(set);
+    if (set->stats.samples || !set->contexts || (!set->keep_all && lacks_callchains(other))) {
+        csp_sample_set_merge(set, other);
+        return;
+    }
+    csp_sample_set_free(set);
+    *set = *other;
+    set->contexts = kept.contexts;
+    set->keep_all = kept.keep_all;
+    *other = (struct csp_sample_set){0};
+}
+
+int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
+                              const char *path, struct csp_diag *diag)
+{
+    const struct csp_program *program = &gen->program;
+    int error = 0;
+    char theirs[41];
+    if (aggregate->code != csp_code_digest(&program->code)) {
+        csp_build_id_text(&aggregate->build_id, theirs);
+        error = csp_fail(diag, CSP_ERR_INPUT, "%s is of another %s than %s: its build-id is %s",
+                         path, aggregate->name, program->path, theirs[0] ? theirs : "unknown");
+    }
+    if (!error && !csp_sample_set_describe(&aggregate->set, program))
+        error = csp_fail(diag, CSP_ERR_INPUT, "%s: some of its branches are not in %s", path,
+                         program->path);
+    if (!error && gen->options.digests)
+        error =
+            csp_digests_add(&gen->inputs, &aggregate->inputs, gen->options.duplicates, path, diag);
+    if (!error) {
+        csp_profgen_decide_mode(gen, aggregate->callchains);
+        add_set(&gen->set, &aggregate->set);
+    }
+    return error;
+}
+
 int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
     struct csp_aggregate aggregate;
-    const struct csp_program *program = &gen->program;
     int error = csp_aggregate_read(&aggregate, path, diag);
-    char theirs[41];
-    if (!error && aggregate.code != csp_code_digest(&program->code)) {
-        csp_build_id_text(&aggregate.build_id, theirs);
-        error = csp_fail(diag, CSP_ERR_INPUT, "%s is of another %s than %s: its build-id is %s",
-                         path, aggregate.name, program->path, theirs[0] ? theirs : "unknown");
-    }
-    if (!error && !csp_sample_set_describe(&aggregate.set, program))
-        error = csp_fail(diag, CSP_ERR_INPUT, "%s: some of its branches are not in %s", path,
-                         program->path);
     if (!error)
-        error =
-            csp_digests_add(&gen->inputs, &aggregate.inputs, gen->options.duplicates, path, diag);
-    if (!error) {
-        csp_profgen_decide_mode(gen, aggregate.callchains);
-        csp_sample_set_merge(&gen->set, &aggregate.set);
-    }
+        error = csp_profgen_add_aggregate(gen, &aggregate, path, diag);
     csp_aggregate_free(&aggregate);
     return error;
 }
 
-static bool has_callchains(const struct csp_sample_set *set)
+bool csp_sample_set_has_callchains(const struct csp_sample_set *set)
 {
     for (size_t i = 0; i < set->counts.len; i++)
         if (!(csp_sample_set_at(set, i)->leaf & CSP_LEAF_NO_CALLCHAIN))
@@ -42,7 +74,7 @@ void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out)
         .code = csp_code_digest(&gen->program.code),
         .name = csp_strdup(gen->program.name),
         .inputs = gen->inputs,
-        .callchains = has_callchains(&gen->set),
+        .callchains = csp_sample_set_has_callchains(&gen->set),
         .set = gen->set,
     };
     csp_aggregate_write(&aggregate, out);

@@ -8,6 +8,11 @@
 /* Adds the samples of an aggregate. Errors: those of csp_aggregate_read; CSP_ERR_INPUT: it is of
  * another binary, or has an input that was counted already. */
 int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds the samples of one that was read; `path` is for messages. Errors: the latter two. */
+int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
+                              const char *path, struct csp_diag *diag);
+/* Whether any sample has a callchain. */
+bool csp_sample_set_has_callchains(const struct csp_sample_set *set);
 /* Appends all samples that were added, as an aggregate. */
 void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out);
 

@@ -219,22 +219,20 @@ static int read_samples(struct reader *reader)
     return error;
 }
 
-int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct csp_diag *diag)
+int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
+                        const char *path, struct csp_diag *diag)
 {
-    struct csp_file file;
+    const struct csp_file file = {.data = data, .size = size, .path = (char *)(uintptr_t)path};
     struct header header = {0};
     uint8_t *contents = NULL;
     *aggregate = (struct csp_aggregate){.set = {.contexts = true, .keep_all = true}};
-    int error = csp_file_map(&file, path, diag);
-    if (error)
-        return error;
-    error = read_header(&file, &header, diag);
+    int error = read_header(&file, &header, diag);
     if (!error)
         error = unpack(&file, &header, &contents, diag);
     if (!error) {
         struct reader reader = {.cursor = csp_cursor(contents, header.size),
                                 .start = contents,
-                                .path = file.path,
+                                .path = path,
                                 .aggregate = aggregate,
                                 .diag = diag};
         error = read_identity(&reader);
@@ -248,6 +246,17 @@ int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct
             error = read_samples(&reader);
     }
     free(contents);
+    return error;
+}
+
+int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct csp_diag *diag)
+{
+    struct csp_file file;
+    *aggregate = (struct csp_aggregate){0};
+    int error = csp_file_map(&file, path, diag);
+    if (error)
+        return error;
+    error = csp_aggregate_parse(aggregate, file.data, file.size, file.path, diag);
     csp_file_unmap(&file);
     return error;
 }

@@ -25,7 +25,6 @@ struct csp_live {
     bool opened;
     char *program;
     pid_t cutting;
-    struct csp_recording_samples_stats recorded;
     struct csp_live_stable stable;
     struct csp_live_stats stats;
     int error;
@@ -80,13 +79,16 @@ static int add_slice(struct csp_live *live, const struct csp_live_slice *slice)
     struct watcher watcher = {live, slice};
     const struct csp_recording_watch watch = {
         .sample = watcher_sample, .counts = watcher_counts, .user = &watcher};
+    const struct csp_recording_how how = {.engine = csp_engine_create_native,
+                                          .threads = 1,
+                                          .watch = &watch,
+                                          .stats = &live->recorded};
     int error = csp_recording_open(&recording, slice->path, &live->options.images, diag_of(live));
     bool samples = !error && csp_recording_has_samples(recording);
     if (samples && !live->opened)
         error = open_program(live, recording);
     if (!error && samples)
-        error = csp_profgen_recording(&live->gen, recording, csp_engine_create_native, 1, &watch,
-                                      NULL, &live->recorded, live->diag);
+        error = csp_profgen_recording(&live->gen, recording, &how, live->diag);
     if (recording)
         csp_recording_close(recording);
     csp_profgen_fold(&live->gen);

@@ -29,6 +29,20 @@ struct csp_profgen_options csp_profgen_defaults(void)
     };
 }
 
+struct csp_program_options csp_profgen_program_options(const struct csp_profgen_options *options)
+{
+    return (struct csp_program_options){
+        .path = options->binary_path,
+        .debug_path = options->debug_path,
+        .dwp_path = options->dwp_path,
+        .by_lines = options->by_lines || options->mode == CSP_PROFGEN_LINE_CONTEXTS ||
+                    options->mode == CSP_PROFGEN_LINE_FLAT,
+        .without_symbols = !options->load_symbols,
+        .code_only = options->bolt,
+        .compat = options->compat,
+    };
+}
+
 int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *options,
                      struct csp_diag *diag)
 {
@@ -39,16 +53,7 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
     gen->map.has_pid = options->has_pid;
     gen->map.pid = options->pid;
     gen->set.compat = options->compat;
-    const struct csp_program_options program = {
-        .path = options->binary_path,
-        .debug_path = options->debug_path,
-        .dwp_path = options->dwp_path,
-        .by_lines = options->by_lines || options->mode == CSP_PROFGEN_LINE_CONTEXTS ||
-                    options->mode == CSP_PROFGEN_LINE_FLAT,
-        .without_symbols = !options->load_symbols,
-        .code_only = options->bolt,
-        .compat = options->compat,
-    };
+    const struct csp_program_options program = csp_profgen_program_options(options);
     int error = csp_program_open(&gen->program, &program, diag);
     if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat &&
         !options->bolt)

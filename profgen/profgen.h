@@ -52,6 +52,7 @@ struct csp_profgen_options {
     bool aggregate;            /* write an aggregate (profgen/aggregate.h) instead of a profile */
     bool digests;              /* tell inputs by their digests, and do not count one twice … */
     bool duplicates;           /* … unless that is meant */
+    struct csp_store *store;   /* where results are kept and looked for; may be null */
     unsigned threads;          /* 0 is one; the result does not depend on it */
     int compress_recursion, max_context_depth, max_unsymbolized_depth;
     bool infer_missing_frames;
@@ -95,6 +96,8 @@ struct csp_profgen {
     bool any_input, counters_given;
 };
 
+/* How the binary is read. */
+struct csp_program_options csp_profgen_program_options(const struct csp_profgen_options *options);
 /* Reads the binary. Errors: those of csp_program_open. Close after an error too. */
 int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *options,
                      struct csp_diag *diag);

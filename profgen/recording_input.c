@@ -1,7 +1,11 @@
 #include "profgen/recording_input.h"
 
 #include "base/alloc.h"
+#include "base/messages.h"
 #include "decode/pause_index.h"
+#include "decode/recording_key.h"
+#include "profgen/aggregate_input.h"
+#include "profgen/recording_store.h"
 
 #include <string.h>
 
@@ -86,6 +90,7 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
 
 struct reader {
     struct csp_profgen *gen;
+    struct csp_sample_set *set; /* to add to; null: to that of `gen`, sample by sample */
     const struct csp_recording_watch *watch;
     const struct csp_spaces *spaces;
     uint8_t *ours;                     /* by number of the file: it is the program */
@@ -147,7 +152,10 @@ static int on_sample(void *user, const struct csp_sample *sample)
     /* The end is not part of the range: what counts is where the instruction before it is. */
     uint64_t last = sample->end ? map_address(reader, sample->end - 1) : CSP_EXTERNAL;
     mapped.end = last == CSP_EXTERNAL ? 0 : last + 1;
-    csp_profgen_sample(reader->gen, &mapped);
+    if (reader->set)
+        csp_sample_set_add(reader->set, &reader->gen->program, &mapped);
+    else
+        csp_profgen_sample(reader->gen, &mapped);
     return watch && watch->sample ? watch->sample(watch->user, sample, &mapped) : 0;
 }
 
@@ -181,43 +189,127 @@ static int find_program(struct reader *reader, const char *recording, struct csp
                     program->path, program->name, ours, recording, theirs);
 }
 
-static int note_recording(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+static bool is_slice(const struct csp_recording_how *how)
 {
-    struct csp_input input;
-    int error = csp_input_open(&input, path, diag);
+    return how->watch && how->watch->counts;
+}
+
+/* Delivers the samples. */
+static int decode(struct reader *reader, struct csp_recording *recording,
+                  const struct csp_recording_how *how, struct csp_diag *diag)
+{
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    struct csp_recording_samples_stats stats = {0};
+    const struct csp_recording_samples_options options = {
+        .create = how->engine,
+        .threads = how->threads,
+        .sample = on_sample,
+        .user = reader,
+        .tee = how->watch ? how->watch->trace : NULL,
+        .progress = how->progress,
+        .period = is_slice(how) ? 0 : INSTRUCTIONS_PER_CUT};
+    int error = csp_recording_samples(recording, &options, &stats, diag);
+    if (!error && !is_slice(how) && !stats.stitch.pauses && !stats.cut && !stats.native)
+        error = csp_fail(diag, CSP_ERR_INPUT,
+                         "%s has neither samples with a branch history nor trace to cut some "
+                         "from: record for longer, or with a smaller --period",
+                         name);
+    if (how->stats)
+        *how->stats = stats;
+    return error;
+}
+
+/* An aggregate of nothing yet, of this recording. */
+static struct csp_aggregate begin_aggregate(const struct csp_profgen *gen,
+                                            const struct csp_recording *recording)
+{
+    struct csp_aggregate aggregate = {
+        .build_id = gen->program.build_id,
+        .code = csp_code_digest(&gen->program.code),
+        .name = csp_strdup(gen->program.name),
+        .set = {.contexts = true, .keep_all = true},
+    };
+    struct csp_digest digest;
+    csp_recording_digest(recording, digest.bytes);
+    csp_vec_push(&aggregate.inputs, digest);
+    return aggregate;
+}
+
+static int decode_aggregate(struct reader *reader, struct csp_recording *recording,
+                            const struct csp_recording_how *how, struct csp_aggregate *aggregate,
+                            struct csp_diag *diag)
+{
+    *aggregate = begin_aggregate(reader->gen, recording);
+    reader->set = &aggregate->set;
+    int error = find_program(reader, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
     if (!error)
-        error = csp_profgen_note_input(gen, &input, diag);
-    csp_input_close(&input);
+        error = decode(reader, recording, how, diag);
+    aggregate->callchains = csp_sample_set_has_callchains(&aggregate->set);
+    return error;
+}
+
+/* The aggregate of a recording: the one that was kept, or made, and kept. */
+static int make_aggregate(struct reader *reader, struct csp_recording *recording,
+                          const struct csp_recording_how *how, struct csp_aggregate *aggregate,
+                          struct csp_diag *diag)
+{
+    struct csp_profgen *gen = reader->gen;
+    struct csp_run_key key = {0};
+    struct csp_messages messages;
+    int error = 0;
+    bool keep = !how->watch && csp_recording_store_key(gen, recording, &key);
+    if (!keep) {
+        error = decode_aggregate(reader, recording, how, aggregate, diag);
+    } else if (!csp_recording_store_get(gen, &key, aggregate, diag)) {
+        csp_aggregate_free(aggregate);
+        csp_messages_begin(&messages, diag);
+        error = decode_aggregate(reader, recording, how, aggregate, &messages.diag);
+        if (!error)
+            csp_recording_store_put(gen, &key, aggregate, &messages.kept);
+        csp_messages_free(&messages);
+    } else {
+        csp_debug(diag, "%s: not decoded, because its samples are in the cache",
+                  csp_perfdata_path(csp_recording_perfdata(recording)));
+    }
+    csp_run_key_free(&key);
+    return error;
+}
+
+/* Without an aggregate. What is to be like llvm-profgen's is made of each sample as it comes: that
+ * tool leaves out what an aggregate keeps, and keeps what it leaves out. Slices are added up. */
+static int add_samples(struct reader *reader, struct csp_recording *recording,
+                       const struct csp_recording_how *how, struct csp_diag *diag)
+{
+    struct csp_profgen *gen = reader->gen;
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    struct csp_digest digest;
+    const csp_digests digests = {.data = &digest, .len = 1};
+    int error = find_program(reader, name, diag);
+    if (!error && gen->options.digests && !is_slice(how)) {
+        csp_recording_digest(recording, digest.bytes);
+        error = csp_digests_add(&gen->inputs, &digests, gen->options.duplicates, name, diag);
+    }
+    if (!error)
+        error = decode(reader, recording, how, diag);
     return error;
 }
 
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, unsigned threads,
-                          const struct csp_recording_watch *watch, struct csp_progress *progress,
-                          struct csp_recording_samples_stats *stats, struct csp_diag *diag)
+                          const struct csp_recording_how *how, struct csp_diag *diag)
 {
-    struct reader reader = {.gen = gen, .watch = watch, .spaces = csp_recording_spaces(recording)};
+    struct reader reader = {
+        .gen = gen, .watch = how->watch, .spaces = csp_recording_spaces(recording)};
+    struct csp_aggregate aggregate = {0};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
-    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
-    bool slice = watch && watch->counts;
-    int error = find_program(&reader, name, diag);
-    if (!error && gen->options.digests && !slice)
-        error = note_recording(gen, name, diag);
-    if (!error) {
-        const struct csp_recording_samples_options options = {.create = engine,
-                                                              .threads = threads,
-                                                              .sample = on_sample,
-                                                              .user = &reader,
-                                                              .tee = watch ? watch->trace : NULL,
-                                                              .progress = progress,
-                                                              .period =
-                                                                  slice ? 0 : INSTRUCTIONS_PER_CUT};
-        error = csp_recording_samples(recording, &options, stats, diag);
-        if (!error && !slice && !stats->stitch.pauses && !stats->cut && !stats->native)
-            error = csp_fail(diag, CSP_ERR_INPUT,
-                             "%s has neither samples with a branch history nor trace to cut some "
-                             "from: record for longer, or with a smaller --period",
-                             name);
+    int error;
+    if (gen->options.compat || is_slice(how)) {
+        error = add_samples(&reader, recording, how, diag);
+    } else {
+        error = make_aggregate(&reader, recording, how, &aggregate, diag);
+        if (!error)
+            error = csp_profgen_add_aggregate(
+                gen, &aggregate, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+        csp_aggregate_free(&aggregate);
     }
     free(reader.ours);
     csp_vec_free(&reader.frames);

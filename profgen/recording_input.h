@@ -22,13 +22,20 @@ struct csp_recording_watch {
     void *user;
 };
 
-/* Adds the samples of a recording; `watch` may be null. Its program is the one of the same build-id
- * or, where the recording knows none, of the same file name. Errors: those of
- * csp_recording_samples; CSP_ERR_INPUT when the program is not in the recording, or with another
- * build-id. */
+struct csp_recording_how {
+    csp_engine_create_fn *engine;
+    unsigned threads;
+    const struct csp_recording_watch *watch;   /* may be null */
+    struct csp_progress *progress;             /* may be null */
+    struct csp_recording_samples_stats *stats; /* of decoding, where that was done; may be null */
+};
+
+/* Adds the samples of a recording, as an aggregate of it has them. Where the options name a store
+ * and nobody watches, that aggregate is looked for and kept there: then nothing is decoded. Its
+ * program is the one of the same build-id or, where the recording knows none, of the same file
+ * name. Errors: those of csp_recording_samples; CSP_ERR_INPUT when the program is not in the
+ * recording, or with another build-id. */
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          csp_engine_create_fn *engine, unsigned threads,
-                          const struct csp_recording_watch *watch, struct csp_progress *progress,
-                          struct csp_recording_samples_stats *stats, struct csp_diag *diag);
+                          const struct csp_recording_how *how, struct csp_diag *diag);
 
 #endif

@@ -242,9 +242,12 @@ static int read_with_program(struct collector *collector,
     const struct csp_trace_consumer trace = {.part = on_part, .user = collector};
     const struct csp_recording_watch watch = {
         .sample = on_sample, .trace = &trace, .user = collector};
-    int error =
-        csp_profgen_recording(profgen, collector->recording, options->engine, options->threads,
-                              &watch, options->progress, &trust->samples, diag);
+    const struct csp_recording_how how = {.engine = options->engine,
+                                          .threads = options->threads,
+                                          .watch = &watch,
+                                          .progress = options->progress,
+                                          .stats = &trust->samples};
+    int error = csp_profgen_recording(profgen, collector->recording, &how, diag);
     if (error)
         return error;
     struct csp_buf profile = {0};

@@ -390,22 +390,42 @@ static struct answer answer(struct csp_images *images, const char *path,
     return result;
 }
 
-const struct csp_image *csp_images_find(struct csp_images *images, const char *path,
-                                        const struct csp_build_id *build_id, uint32_t pid,
-                                        const char **why)
+/* Asks once for each question; `remembered`: also when there is nothing to be found. */
+static struct answer ask(struct csp_images *images, const char *path,
+                         const struct csp_build_id *build_id, uint32_t pid, bool remembered)
 {
     struct csp_buf question = {0};
     csp_buf_add(&question, path, strlen(path) + 1);
     csp_buf_add(&question, build_id->bytes, build_id->size);
     pthread_mutex_lock(&images->lock);
-    uint32_t number = csp_intern(&images->questions, question.data, question.len);
-    if (number == images->answers.len)
-        csp_vec_push(&images->answers, answer(images, path, build_id, pid));
-    struct answer result = images->answers.data[number];
+    uint32_t number = csp_intern_find(&images->questions, question.data, question.len);
+    bool known = number != CSP_INTERN_NONE;
+    struct answer result =
+        known ? images->answers.data[number] : answer(images, path, build_id, pid);
+    if (!known && (result.image || remembered)) {
+        csp_intern(&images->questions, question.data, question.len);
+        csp_vec_push(&images->answers, result);
+    }
     pthread_mutex_unlock(&images->lock);
     csp_buf_free(&question);
+    return result;
+}
+
+const struct csp_image *csp_images_find(struct csp_images *images, const char *path,
+                                        const struct csp_build_id *build_id, uint32_t pid,
+                                        const char **why)
+{
+    struct answer result = ask(images, path, build_id, pid, true);
     if (why)
         *why = result.why;
+    return result.image;
+}
+
+const struct csp_image *csp_images_find_file(struct csp_images *images, const char *path,
+                                             const struct csp_build_id *build_id, const char **why)
+{
+    struct answer result = ask(images, path, build_id, UINT32_MAX, false);
+    *why = result.why;
     return result.image;
 }
 
@@ -432,8 +452,8 @@ int csp_images_create(struct csp_images **out, const struct csp_image_options *o
     struct stat status;
     int error = 0;
     pthread_mutex_init(&images->lock, NULL);
-    images->own_store = !options->store;
-    images->store = options->store ? options->store : csp_store_open_usual(diag);
+    images->own_store = !options->store_given;
+    images->store = options->store_given ? options->store : csp_store_open_usual(diag);
     if (options->symfs) {
         images->symfs = csp_strdup(options->symfs);
         if (stat(options->symfs, &status) != 0 || !S_ISDIR(status.st_mode))

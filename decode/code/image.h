@@ -41,7 +41,10 @@ struct csp_image_options {
     const char *symfs;       /* null: none */
     const char *const *code; /* "PATH=FILE", PATH being a recorded path or its last component */
     size_t code_count;
-    struct csp_store *store; /* null: the images open the usual one (cache/store.h) */
+    /* Where what is found out is kept; null is nowhere. Not given: the images open the usual store
+     * (cache/store.h). */
+    struct csp_store *store;
+    bool store_given;
 };
 
 /* Reads the build-id of an ELF file in memory; false when it is not ELF. Size 0: it has none. */
@@ -61,6 +64,9 @@ int csp_images_create(struct csp_images **images, const struct csp_image_options
 const struct csp_image *csp_images_find(struct csp_images *images, const char *path,
                                         const struct csp_build_id *build_id, uint32_t pid,
                                         const char **why);
+/* The same without asking processes; what is missing may still be found by one, later. */
+const struct csp_image *csp_images_find_file(struct csp_images *images, const char *path,
+                                             const struct csp_build_id *build_id, const char **why);
 void csp_images_destroy(struct csp_images *images);
 
 #endif

@@ -62,6 +62,14 @@ size_t csp_debug_info_units(struct csp_debug_info *info)
     return info->context->getNumCompileUnits();
 }
 
+bool csp_debug_info_is_split(struct csp_debug_info *info)
+{
+    for (const auto &unit : info->context->compile_units())
+        if (unit->getDWOId())
+            return true;
+    return false;
+}
+
 static void visit_unit(DWARFUnit &unit, csp_subprogram_fn *each, void *user)
 {
     for (const auto &entry : unit.dies()) {

@@ -21,6 +21,8 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, const ch
                         struct csp_diag *diag);
 /* How many compilation units it has; 0: there is no debug information. */
 size_t csp_debug_info_units(struct csp_debug_info *info);
+/* Whether a part of it is in other files. */
+bool csp_debug_info_is_split(struct csp_debug_info *info);
 void csp_debug_info_close(struct csp_debug_info *info);
 
 /* One contiguous part [start, end) of a subprogram. `name` is the linkage name, or the plain name

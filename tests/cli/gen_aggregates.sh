@@ -8,18 +8,7 @@ needs clang-22 ld.lld-22
 needs_emulator
 cd "$work" || exit 1
 
-cat >program.c <<'END'
-static __attribute__((noinline)) long leaf(long n) { return (n * 7) % 11; }
-static __attribute__((noinline)) long even(long n) { return n & 3 ? leaf(n) + 1 : leaf(n + 1); }
-static __attribute__((noinline)) long odd(long n) { long r = 0; for (long i = 0; i < (n & 7); i++) r += even(i); return r; }
-static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
-void _start(void) { volatile long s = 0; for (long i = 0; i < 3000; i++) s += i & 1 ? odd(i) : even(i & 7); exit_now(); }
-END
-build() { # NAME FLAG...
-    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -Wl,--build-id \
-        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-        -fpseudo-probe-for-profiling -o "$@" program.c || exit 1
-}
+. "$CSPROF_SOURCE/tests/cli/small_program.sh"
 build program
 for seed in 1 2 3; do
     "$csprof" collect -q --emulate --seed $seed --window 300 --period 997 -o data$seed -- ./program ||

@@ -1,0 +1,69 @@
+#include "decode/recording_key.h"
+
+#include "base/alloc.h"
+#include "decode/recording_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static void digest_bytes(const void *data, size_t size, uint8_t digest[16])
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
+    memcpy(digest, canonical.digest, 16);
+}
+
+static void add_digest(struct csp_buf *key, const uint8_t digest[16])
+{
+    for (int i = 0; i < 16; i++)
+        csp_buf_printf(key, "%02x", digest[i]);
+}
+
+void csp_recording_digest(const struct csp_recording *recording, uint8_t digest[16])
+{
+    digest_bytes(recording->file.data, recording->file.size, digest);
+}
+
+/* Whether a process of the recording still runs, in whose root folder the file is. */
+static bool is_in_a_process(const struct csp_recording *recording, const char *path)
+{
+    size_t cursor = 0;
+    bool found = false;
+    struct csp_map_entry *thread;
+    while (!found && path[0] == '/' && (thread = csp_map_next(&recording->pid_of_tid, &cursor))) {
+        char *there = csp_asprintf("/proc/%" PRIu64 "/root%s", thread->value - 1, path);
+        found = access(there, R_OK) == 0;
+        free(there);
+    }
+    return found;
+}
+
+bool csp_recording_key(struct csp_recording *recording, struct csp_buf *key)
+{
+    uint8_t digest[16];
+    bool known = true;
+    csp_recording_digest(recording, digest);
+    csp_buf_add_string(key, "recording ");
+    add_digest(key, digest);
+    csp_buf_add_char(key, '\n');
+    for (uint32_t i = 0; i < csp_spaces_binary_count(recording->spaces); i++) {
+        const struct csp_binary *binary = csp_spaces_binary(recording->spaces, i);
+        char build_id[41];
+        const char *why = NULL;
+        const struct csp_image *image =
+            csp_images_find_file(recording->images, binary->path, &binary->build_id, &why);
+        csp_build_id_text(&binary->build_id, build_id);
+        csp_buf_printf(key, "mapped %s (%s) ", binary->path, build_id);
+        if (image) {
+            digest_bytes(image->data, image->size, digest);
+            add_digest(key, digest);
+            csp_buf_add_char(key, '\n');
+        } else {
+            csp_buf_printf(key, "%s\n", why);
+            known &= !is_in_a_process(recording, binary->path);
+        }
+    }
+    return known;
+}
