@@ -79,10 +79,8 @@ static int add_slice(struct csp_live *live, const struct csp_live_slice *slice)
     struct watcher watcher = {live, slice};
     const struct csp_recording_watch watch = {
         .sample = watcher_sample, .counts = watcher_counts, .user = &watcher};
-    const struct csp_recording_how how = {.engine = csp_engine_create_native,
-                                          .threads = 1,
-                                          .watch = &watch,
-                                          .stats = &live->recorded};
+    const struct csp_recording_how how = {
+        .engine = csp_engine_create_native, .threads = 1, .watch = &watch};
     int error = csp_recording_open(&recording, slice->path, &live->options.images, diag_of(live));
     bool samples = !error && csp_recording_has_samples(recording);
     if (samples && !live->opened)
