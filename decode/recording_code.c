@@ -118,9 +118,10 @@ static bool find(void *user, uint8_t source, uint64_t context_id, uint64_t addre
 
 /* What was mapped may have changed since the last chunk. What is known is kept where nothing did,
  * not even since the chunk before this one. */
-static void enter(struct csp_code_view *view, const struct csp_chunk *chunk, uint64_t since)
+static void enter(struct csp_code_view *view, const struct csp_chunk *chunk)
 {
     struct recording_code *code = (struct recording_code *)view;
+    uint64_t since = chunk->since;
     code->time = chunk->time ? chunk->time : UINT64_MAX;
     code->since = since;
     if (code->pid == chunk->pid && since >= code->unchanged_from &&

@@ -122,7 +122,10 @@ static bool continues(const struct csp_recording *recording, struct csp_stream *
     const struct csp_aux_piece *piece = &pieces[fragment->piece_first];
     /* What lay between was not announced, and may have been the rest of a window. */
     chunk->lost |= piece->aux_offset != end->aux_offset + end->size;
-    return !chunk->lost && !chunk->holes && !begins_with_sync(piece);
+    /* … be it of no size, told by a record that was lost, too. */
+    bool enabled = begins_with_sync(piece);
+    chunk->lost |= enabled && fragment->after_loss;
+    return !chunk->lost && !chunk->holes && !enabled;
 }
 
 /* How a fragment lost trace. A TRBE that has no room stops, so that the newest is missing; an ETR
@@ -132,6 +135,18 @@ static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct cs
 {
     return (fragment->raw && fragment->flags & CSP_AUX_TRUNCATED) ||
            last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
+}
+
+/* The time of the record before in the fragment's ring. */
+static uint64_t end_of_last(const struct csp_recording *recording, const struct csp_stream *stream,
+                            const struct csp_aux_fragment *fragment)
+{
+    for (size_t i = stream->chunks.len; i-- > 0;) {
+        const struct csp_chunk *chunk = &stream->chunks.data[i];
+        if (recording->aux.fragments.data[chunk->fragment].queue == fragment->queue)
+            return chunk->time ? chunk->time : UINT64_MAX;
+    }
+    return 0;
 }
 
 /* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
@@ -160,15 +175,34 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             .pieces = &kept[i],
             .piece_count = 1,
             .time = fragment->time,
+            .since = end_of_last(recording, stream, fragment),
             .fragment = fragment_number,
             .pid = fragment->pid,
             .tid = fragment->tid,
             .lost = lost_at_end(fragment, &pieces[fragment->piece_count - 1]),
             .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
             .continues = !i && continues(recording, stream, fragment),
+            .unsure = fragment->after_loss,
         };
         csp_vec_push(&stream->chunks, chunk);
     }
+}
+
+/* What is stored behind the queue's last piece and not announced may be the rest of its window, if
+ * it is more than what perf fills up to a multiple of 8 bytes. */
+static void end_stream(const struct csp_recording *recording, const struct csp_aux_queue *queue,
+                       struct csp_stream *stream)
+{
+    const struct csp_aux_fragment *fragments = recording->aux.fragments.data;
+    uint32_t last = queue->fragment_first + queue->fragment_count - 1;
+    struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
+    while (last > queue->fragment_first && !fragments[last].piece_count)
+        last--;
+    if (stream->formatted || chunk->fragment != last)
+        return;
+    const struct csp_aux_piece *piece =
+        &recording->aux.pieces.data[fragments[last].piece_first + fragments[last].piece_count - 1];
+    chunk->lost |= piece->aux_offset + piece->size + 8 <= queue->end;
 }
 
 /* The CPU that a raw fragment was traced on, or the one that stored a formatted one. */
@@ -177,31 +211,51 @@ static uint32_t home_of(const struct csp_aux_queue *queue, const struct csp_aux_
     return queue->cpu != CSP_NO_TID ? queue->cpu : fragment->cpu;
 }
 
-static void make_stream(struct csp_recording *recording, const struct csp_aux_queue *queue,
-                        uint32_t first, bool *taken, struct csp_diag *diag)
+/* Fragments of one stream, in order: numbers in csp_auxtrace.fragments. */
+typedef CSP_VEC(uint32_t) fragment_list;
+
+static const struct csp_aux_queue *queue_of(const struct csp_recording *recording,
+                                            uint32_t fragment)
 {
     const struct csp_auxtrace *aux = &recording->aux;
-    bool raw = aux->fragments.data[first].raw;
-    uint32_t home = home_of(queue, &aux->fragments.data[first]);
+    return &aux->queues.data[aux->fragments.data[fragment].queue];
+}
+
+/* "AUX queue 3", or "AUX queues 0 to 3". */
+static char *name_of(const struct csp_recording *recording, const fragment_list *fragments)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    for (size_t i = 0; i < fragments->len; i++) {
+        uint32_t idx = queue_of(recording, fragments->data[i])->idx;
+        first = idx < first ? idx : first;
+        last = idx > last ? idx : last;
+    }
+    return first == last ? csp_asprintf("AUX queue %" PRIu32, first)
+                         : csp_asprintf("AUX queues %" PRIu32 " to %" PRIu32, first, last);
+}
+
+static void make_stream(struct csp_recording *recording, const fragment_list *fragments,
+                        struct csp_diag *diag)
+{
+    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_aux_queue *queue = queue_of(recording, fragments->data[0]);
+    bool raw = aux->fragments.data[fragments->data[0]].raw;
+    uint32_t home = home_of(queue, &aux->fragments.data[fragments->data[0]]);
     uint64_t bytes = 0;
     struct csp_stream stream = {.formatted = !raw,
                                 .source_first = (uint32_t)recording->trace.sources.len};
-    stream.name = keep(recording, csp_asprintf("AUX queue %" PRIu32, queue->idx));
+    stream.name = keep(recording, name_of(recording, fragments));
     const struct csp_cs_etm_cpu *cpu = csp_cs_etm_info_cpu(&aux->cs_etm, home);
     if (!raw)
         add_formatted_sources(recording, &stream, home);
     else if (cpu && can_decode(cpu))
         add_source(recording, &stream, cpu);
-    for (uint32_t i = first; i < queue->fragment_first + queue->fragment_count; i++) {
-        const struct csp_aux_fragment *fragment = &aux->fragments.data[i];
-        if (taken[i - queue->fragment_first] || fragment->raw != raw ||
-            (raw && home_of(queue, fragment) != home))
-            continue;
-        taken[i - queue->fragment_first] = true;
-        bytes += fragment->found;
-        add_chunks(recording, &stream, i);
+    for (size_t i = 0; i < fragments->len; i++) {
+        bytes += aux->fragments.data[fragments->data[i]].found;
+        add_chunks(recording, &stream, fragments->data[i]);
     }
     if (stream.source_count && bytes) {
+        end_stream(recording, queue, &stream);
         csp_vec_push(&recording->trace.streams, stream);
         return;
     }
@@ -209,6 +263,105 @@ static void make_stream(struct csp_recording *recording, const struct csp_aux_qu
         explain(recording, &stream, home, bytes, diag);
     recording->trace.sources.len = stream.source_first;
     csp_vec_free(&stream.chunks);
+}
+
+/* Of one ring: what a sink stores raw, what is in frames, and in a thread's ring each CPU's apart.
+ */
+static void make_streams_of_ring(struct csp_recording *recording, const struct csp_aux_queue *queue,
+                                 bool *taken, struct csp_diag *diag)
+{
+    const struct csp_aux_fragment *all = recording->aux.fragments.data;
+    uint32_t end = queue->fragment_first + queue->fragment_count;
+    fragment_list fragments = {0};
+    for (uint32_t first = queue->fragment_first; first < end; first++) {
+        if (taken[first])
+            continue;
+        fragments.len = 0;
+        for (uint32_t i = first; i < end; i++) {
+            if (taken[i] || all[i].raw != all[first].raw ||
+                (all[i].raw && home_of(queue, &all[i]) != home_of(queue, &all[first])))
+                continue;
+            taken[i] = true;
+            csp_vec_push(&fragments, i);
+        }
+        make_stream(recording, &fragments, diag);
+    }
+    csp_vec_free(&fragments);
+}
+
+/* The sink of a CPU's trace unit; 0: not told. */
+static uint32_t sink_of(const struct csp_recording *recording, uint32_t cpu)
+{
+    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->aux.cs_etm, cpu);
+    return unit ? unit->sink_id : 0;
+}
+
+/* Whether a trace ID tells the CPU, among those that feed `sink` or may do so. */
+static bool ids_are_unique(const struct csp_recording *recording, uint32_t sink)
+{
+    const struct csp_cs_etm_info *info = &recording->aux.cs_etm;
+    bool seen[128] = {false};
+    for (size_t i = 0; i < info->cpus.len; i++) {
+        const struct csp_cs_etm_cpu *cpu = &info->cpus.data[i];
+        if (!has_trace_id(cpu) || (sink && cpu->sink_id && cpu->sink_id != sink))
+            continue;
+        if (seen[cpu->trace_id])
+            return false;
+        seen[cpu->trace_id] = true;
+    }
+    return true;
+}
+
+static int by_time(const void *a, const void *b, void *all)
+{
+    const struct csp_aux_fragment *fragments = all;
+    const struct csp_aux_fragment *x = &fragments[*(const uint32_t *)a];
+    const struct csp_aux_fragment *y = &fragments[*(const uint32_t *)b];
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+/* CPUs that share an ETR announce its trace each in the ring of the CPU that emptied it, so a CPU's
+ * trace may be in several rings. All the rings of one sink are one stream, in the order in which
+ * the sink was emptied. */
+static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, bool *taken,
+                                struct csp_diag *diag)
+{
+    const struct csp_auxtrace *aux = &recording->aux;
+    fragment_list fragments = {0};
+    bool timed = true;
+    for (uint32_t i = 0; i < aux->fragments.len; i++) {
+        const struct csp_aux_queue *queue = queue_of(recording, i);
+        if (aux->fragments.data[i].raw || queue->cpu == CSP_NO_TID ||
+            sink_of(recording, queue->cpu) != sink)
+            continue;
+        timed &= aux->fragments.data[i].time != 0;
+        csp_vec_push(&fragments, i);
+    }
+    if (fragments.len && timed && ids_are_unique(recording, sink)) {
+        qsort_r(fragments.data, fragments.len, sizeof *fragments.data, by_time,
+                aux->fragments.data);
+        for (size_t i = 0; i < fragments.len; i++)
+            taken[fragments.data[i]] = true;
+        make_stream(recording, &fragments, diag);
+    }
+    csp_vec_free(&fragments);
+}
+
+static void make_streams_of_sinks(struct csp_recording *recording, bool *taken,
+                                  struct csp_diag *diag)
+{
+    const struct csp_auxtrace *aux = &recording->aux;
+    struct csp_map seen = {0};
+    for (size_t i = 0; i < aux->queues.len; i++) {
+        uint32_t sink = sink_of(recording, aux->queues.data[i].cpu);
+        uint64_t *known = csp_map_at(&seen, sink);
+        if (!*known)
+            make_stream_of_sink(recording, sink, taken, diag);
+        *known = 1;
+    }
+    csp_map_free(&seen);
 }
 
 /* Samples do not tell how their trace is stored; an ETE's sink is most often a TRBE, which stores
@@ -233,12 +386,14 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
                     memcmp(last->data, snapshot->data, last->size) == 0;
         if (snapshot->cpu != cpu || same)
             continue;
+        uint64_t since = last ? last->time : 0;
         last = snapshot;
         struct csp_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
         *piece = (struct csp_piece){snapshot->data, snapshot->size};
         csp_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
                                                         .piece_count = 1,
                                                         .time = snapshot->time,
+                                                        .since = since,
                                                         .pid = snapshot->pid,
                                                         .tid = snapshot->tid,
                                                         .snapshot = true});
@@ -264,13 +419,10 @@ void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag
     const struct csp_auxtrace *aux = &recording->aux;
     if (!aux->has_info || aux->type != CSP_AUXTRACE_CS_ETM)
         return;
-    for (size_t i = 0; i < aux->queues.len; i++) {
-        const struct csp_aux_queue *queue = &aux->queues.data[i];
-        bool *taken = csp_calloc(queue->fragment_count + 1, sizeof *taken);
-        for (uint32_t k = 0; k < queue->fragment_count; k++)
-            if (!taken[k])
-                make_stream(recording, queue, queue->fragment_first + k, taken, diag);
-        free(taken);
-    }
+    bool *taken = csp_calloc(aux->fragments.len + 1, sizeof *taken);
+    make_streams_of_sinks(recording, taken, diag);
+    for (size_t i = 0; i < aux->queues.len; i++)
+        make_streams_of_ring(recording, &aux->queues.data[i], taken, diag);
+    free(taken);
     make_snapshot_streams(recording);
 }

@@ -108,16 +108,23 @@ static void find_bounds(struct csp_stitch_state *state)
     }
 }
 
-static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
+static uint32_t count_outside_records(const struct csp_stitch_stream *stream, uint32_t *timed)
 {
-    uint32_t timed = 0, outside = 0;
+    uint32_t outside = 0;
+    *timed = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
         if (!window->last_time || !window->record_time)
             continue;
-        timed++;
+        ++*timed;
         outside += !record_allows(window, window->last_time, stream->tolerance);
     }
+    return outside;
+}
+
+static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
+{
+    uint32_t timed, outside = count_outside_records(stream, &timed);
     return outside <= timed / 100;
 }
 
@@ -133,13 +140,23 @@ static void find_openers(struct csp_stitch_state *state)
     }
 }
 
+/* Of one that may be two: whether it began when its pause's own window did. */
+static bool is_one_window(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    uint64_t first = state->bounds[window].first;
+    return !state->stream->windows[window].unsure ||
+           (resume && first && first + state->tolerance >= resume->time);
+}
+
 static uint32_t score(const void *user, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_state *state = user;
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     if (state->bounds[window].broken || pc_contradicts(w, p) || !context_agrees(w, p) ||
-        !within(&state->bounds[window], p->time) || !lag_fits(state, window, pause))
+        !within(&state->bounds[window], p->time) || !lag_fits(state, window, pause) ||
+        !is_one_window(state, window, pause))
         return 0;
     uint32_t evidence = pc_agrees(w, p) ? SCORE_PC : SCORE_NO_PC;
     if (start_agrees(state, window, pause))
@@ -186,16 +203,15 @@ static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t
     return pause;
 }
 
-/* Learns the lag from the windows of which the end's time is known and the pauses that follow them,
- * where the PCs agree. False when the PCs mostly contradict the times. */
-static bool learn_lag(struct csp_stitch_state *state, struct csp_stitch_clock *clock)
+/* The lags of the windows of which the end's time is known, by the pauses that follow them where
+ * the PCs agree, in order; how many those are, and how many the PCs contradict. */
+static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitch_trust *counts)
 {
     const struct csp_stitch_stream *stream = state->stream;
     int64_t *lags = csp_malloc(stream->window_len * sizeof *lags);
-    size_t agree = 0, contradict = 0;
     uint32_t next = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
-        if (!state->bounds[i].end || stream->windows[i].cut)
+        if (!state->bounds[i].end || stream->windows[i].cut || stream->windows[i].unsure)
             continue;
         uint32_t j = first_pause_after(state, i, next);
         if (j == CSP_STITCH_NONE)
@@ -203,28 +219,75 @@ static bool learn_lag(struct csp_stitch_state *state, struct csp_stitch_clock *c
         next = j;
         const struct csp_stitch_pause *pause = &stream->pauses[j];
         if (pc_agrees(&stream->windows[i], pause))
-            lags[agree++] = (int64_t)(pause->time - state->bounds[i].end);
+            lags[counts->agree++] = (int64_t)(pause->time - state->bounds[i].end);
         else if (pc_contradicts(&stream->windows[i], pause))
-            contradict++;
+            counts->contradict++;
     }
-    bool believed = agree > contradict || agree + contradict < 8;
-    if (agree >= 8 && believed) {
-        qsort(lags, agree, sizeof *lags, compare_i64);
-        int64_t median = lags[agree / 2];
-        /* The upper side is measured by the lower one: where samples were lost, a window's first
-         * pause is a later one, and such pairs must not widen what is believed. */
-        int64_t precision = (int64_t)state->tolerance, spread = median - lags[agree / 20];
-        state->lag =
-            (struct csp_stitch_lag){true, lags[0] - precision, median + 4 * spread + precision};
+    qsort(lags, counts->agree, sizeof *lags, compare_i64);
+    return lags;
+}
+
+/* The shortest time from a window's end to the beginning of the next: a window's sample is written
+ * before the next is opened. */
+static int64_t shortest_gap(const struct csp_stitch_state *state)
+{
+    uint64_t shortest = INT64_MAX / 2;
+    for (uint32_t i = 0; i + 1 < state->stream->window_len; i++) {
+        uint64_t end = state->bounds[i].end, begin = state->bounds[i + 1].first;
+        if (end && begin > end)
+            shortest = min_u64(shortest, begin - end);
+    }
+    return (int64_t)shortest;
+}
+
+enum { PAIRS_THAT_TELL = 8 };
+
+static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const int64_t *lags,
+                                    size_t count)
+{
+    int64_t precision = (int64_t)state->tolerance;
+    if (count < PAIRS_THAT_TELL)
+        return (struct csp_stitch_lag){true, -precision, shortest_gap(state) + precision};
+    /* The upper side is measured by the lower one: where samples were lost, a window's first pause
+     * is a later one, and such pairs must not widen what is believed. */
+    int64_t median = lags[count / 2], spread = median - lags[count / 20];
+    return (struct csp_stitch_lag){true, lags[0] - precision, median + 4 * spread + precision};
+}
+
+/* Whether what the PCs say of a stream's times speaks for them. Too few pairs may agree by chance:
+ * then all streams' together tell. */
+static bool is_believed(const struct csp_stitch_trust *own, const struct csp_stitch_trust *all)
+{
+    if (own->agree + own->contradict >= PAIRS_THAT_TELL)
+        return own->agree > own->contradict;
+    return !all || all->agree >= 2 * all->contradict;
+}
+
+/* Learns the lag. False when the PCs mostly contradict the times. `all`: what is known of these
+ * times from all streams, or null. */
+static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_trust *all,
+                      struct csp_stitch_clock *clock)
+{
+    struct csp_stitch_trust own = {0};
+    int64_t *lags = find_lags(state, &own);
+    bool believed = is_believed(&own, all);
+    if (believed) {
+        state->lag = lag_of(state, lags, own.agree);
         find_bounds(state);
-        clock->pairs = agree;
-        clock->lag_min = lags[0];
-        clock->lag_median = median;
-        clock->lag_max = lags[agree - 1];
+        clock->pairs = own.agree;
+        clock->lag_min = own.agree ? lags[0] : 0;
+        clock->lag_median = own.agree ? lags[own.agree / 2] : 0;
+        clock->lag_max = own.agree ? lags[own.agree - 1] : 0;
         clock->lag_limit = state->lag.high;
     }
     free(lags);
     return believed;
+}
+
+/* Without time: a few windows that fit some pauses in order may fit them by chance. */
+static bool order_tells(const struct csp_stitch_state *state, const struct csp_align_pair *aligned)
+{
+    return aligned->margin >= ORDER_MARGIN && state->stream->window_len >= PAIRS_THAT_TELL;
 }
 
 static void judge(const struct csp_stitch_state *state, uint32_t pause,
@@ -233,7 +296,7 @@ static void judge(const struct csp_stitch_state *state, uint32_t pause,
     uint32_t window = aligned->row;
     bool timed = state->bounds[window].end != 0;
     bool pc = pc_agrees(&state->stream->windows[window], &state->stream->pauses[pause]);
-    if (!aligned->margin || (!timed && aligned->margin < ORDER_MARGIN)) {
+    if (!aligned->margin || (!timed && !order_tells(state, aligned))) {
         pair->verdict = CSP_VERDICT_AMBIGUOUS;
         pair->reason = CSP_UNSTITCHED_AMBIGUOUS;
         return;
@@ -343,6 +406,7 @@ static bool fit_trace_time(struct csp_stitch_state *state)
 
 /* Settles on the best times that nothing contradicts: the trace's as they are, fitted, or none. */
 static enum csp_stitch_time settle_time(struct csp_stitch_state *state,
+                                        const struct csp_stitch_trust *trust,
                                         struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
@@ -354,20 +418,20 @@ static enum csp_stitch_time settle_time(struct csp_stitch_state *state,
     if (any && records_allow_trace_time(stream)) {
         take_trace_time(state);
         find_bounds(state);
-        if (learn_lag(state, clock))
+        if (learn_lag(state, trust, clock))
             return CSP_STITCH_TIME_TRACE;
         forget_trace_time(state);
     }
     find_bounds(state);
     if (any && fit_trace_time(state)) {
         find_bounds(state);
-        if (learn_lag(state, clock))
+        if (learn_lag(state, NULL, clock))
             return CSP_STITCH_TIME_FITTED;
         forget_trace_time(state);
         state->tolerance = stream->tolerance;
         find_bounds(state);
     }
-    if (drained && learn_lag(state, clock))
+    if (drained && learn_lag(state, NULL, clock))
         return CSP_STITCH_TIME_RECORDS;
     state->use_records = false;
     find_bounds(state);
@@ -390,8 +454,42 @@ static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch
     }
 }
 
-void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
-                struct csp_stitch_clock *clock)
+static void begin(struct csp_stitch_state *state, const struct csp_stitch_stream *stream)
+{
+    *state = (struct csp_stitch_state){
+        .stream = stream, .tolerance = stream->tolerance, .use_records = true};
+    state->bounds = csp_calloc(stream->window_len, sizeof *state->bounds);
+    state->opened_by = csp_malloc(stream->pause_len * sizeof *state->opened_by);
+    find_openers(state);
+    forget_trace_time(state);
+}
+
+static void end(struct csp_stitch_state *state)
+{
+    free(state->bounds);
+    free(state->opened_by);
+}
+
+void csp_stitch_survey(const struct csp_stitch_stream *stream, struct csp_stitch_trust *trust)
+{
+    struct csp_stitch_state state;
+    uint32_t timed;
+    if (!stream->pause_len || !stream->window_len)
+        return;
+    trust->contradict += count_outside_records(stream, &timed);
+    begin(&state, stream);
+    state.use_records = false;
+    take_trace_time(&state);
+    find_bounds(&state);
+    struct csp_stitch_trust own = {0};
+    free(find_lags(&state, &own));
+    trust->agree += own.agree;
+    trust->contradict += own.contradict;
+    end(&state);
+}
+
+void csp_stitch(const struct csp_stitch_stream *stream, const struct csp_stitch_trust *trust,
+                struct csp_stitch_pair *pairs, struct csp_stitch_clock *clock)
 {
     for (uint32_t j = 0; j < stream->pause_len; j++)
         pairs[j] =
@@ -399,16 +497,11 @@ void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *
     *clock = (struct csp_stitch_clock){0};
     if (!stream->pause_len || !stream->window_len)
         return;
-    struct csp_stitch_state state = {
-        .stream = stream, .tolerance = stream->tolerance, .use_records = true};
-    state.bounds = csp_calloc(stream->window_len, sizeof *state.bounds);
-    state.opened_by = csp_malloc(stream->pause_len * sizeof *state.opened_by);
-    find_openers(&state);
-    forget_trace_time(&state);
-    clock->time = settle_time(&state, clock);
+    struct csp_stitch_state state;
+    begin(&state, stream);
+    clock->time = settle_time(&state, trust, clock);
     stitch_groups(&state, pairs);
     doubt_loners(&state, pairs);
     csp_stitch_name_unpaired(&state, pairs);
-    free(state.bounds);
-    free(state.opened_by);
+    end(&state);
 }

@@ -32,6 +32,7 @@ struct csp_stitch_window {
     uint64_t not_before;  /* of the AUX record before that one: its pause is not older */
     bool drained; /* the record holds this window alone: its pause seems to have drained the sink */
     bool cut;     /* its end was lost: last_time is not that of its end, and it has no end_pc */
+    bool unsure;  /* these may be the beginning of one and the end of another */
 };
 
 struct csp_stitch_pause {
@@ -94,8 +95,19 @@ struct csp_stitch_clock {
     int64_t lag_limit;                    /* beyond it, a sample is not the window's */
 };
 
-/* Fills `pairs`, one per pause. No window is given to two pauses. Cannot fail. */
-void csp_stitch(const struct csp_stitch_stream *stream, struct csp_stitch_pair *pairs,
-                struct csp_stitch_clock *clock);
+/* What the PCs say of the trace's own times: of how many windows the first pause behind them, by
+ * these times, was taken where the window ended, and of how many elsewhere. */
+struct csp_stitch_trust {
+    uint64_t agree, contradict;
+};
+
+/* Adds what this stream says. All streams of a recording have one clock: where a stream is too
+ * short to tell whether the trace's times are the samples', the others do. */
+void csp_stitch_survey(const struct csp_stitch_stream *stream, struct csp_stitch_trust *trust);
+
+/* Fills `pairs`, one per pause. No window is given to two pauses. `trust` is what all streams of
+ * the recording say, null: nothing is known beside this one. Cannot fail. */
+void csp_stitch(const struct csp_stitch_stream *stream, const struct csp_stitch_trust *trust,
+                struct csp_stitch_pair *pairs, struct csp_stitch_clock *clock);
 
 #endif

@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+static bool is_in_pieces(const struct csp_stitch_state *state, uint32_t window)
+{
+    return state->bounds[window].broken || state->stream->windows[window].unsure;
+}
+
 static enum csp_unstitched why_not(const struct csp_stitch_state *state, uint32_t pause,
                                    uint32_t first, uint32_t last)
 {
@@ -12,7 +17,7 @@ static enum csp_unstitched why_not(const struct csp_stitch_state *state, uint32_
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     for (uint32_t i = first; i < last; i++) {
         const struct csp_stitch_window *w = &state->stream->windows[i];
-        if (state->bounds[i].broken || !within(&state->bounds[i], p->time) ||
+        if (is_in_pieces(state, i) || !within(&state->bounds[i], p->time) ||
             !lag_fits(state, i, pause))
             continue;
         if (!context_agrees(w, p))
@@ -52,7 +57,7 @@ static bool is_cut_window_of(const struct csp_stitch_state *state, uint32_t wind
     const struct csp_stitch_resume *opened_by = state->opened_by[pause];
     uint64_t last = state->bounds[window].last;
     bool opened_later = opened_by && last && opened_by->time > last + state->tolerance;
-    return state->bounds[window].broken && !opened_later &&
+    return is_in_pieces(state, window) && !opened_later &&
            within(&state->bounds[window], p->time) && context_agrees(w, p);
 }
 
@@ -63,7 +68,7 @@ static uint32_t *find_cut_windows(const struct csp_stitch_state *state)
     uint32_t *cut = csp_malloc((stream->window_len + 1) * sizeof *cut);
     cut[stream->window_len] = stream->window_len;
     for (uint32_t i = stream->window_len; i-- > 0;)
-        cut[i] = state->bounds[i].broken ? i : cut[i + 1];
+        cut[i] = is_in_pieces(state, i) ? i : cut[i + 1];
     return cut;
 }
 

@@ -35,6 +35,7 @@ struct csp_stitcher {
     bool *stream_used;                 /* one per stream of the index */
     struct csp_stitched_maker *makers; /* one per thread */
     struct csp_buf *texts;             /* one per slot */
+    struct csp_stitch_trust trust;     /* of all batches so far */
     struct csp_stitch_stats stats;
 };
 
@@ -213,23 +214,36 @@ static size_t find_resume(const struct pending *pending)
     return low;
 }
 
-static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
+static struct csp_stitch_stream batch_of(const struct csp_stitcher *stitcher,
+                                         const struct pending *pending, bool last)
 {
     const struct csp_pause_stream *stream = pending->stream;
-    size_t pauses = count_pauses(pending, last);
     size_t first_resume = find_resume(pending);
-    struct csp_stitch_stream batch = {
+    return (struct csp_stitch_stream){
         .windows = pending->keys.data,
         .window_len = (uint32_t)pending->keys.len,
         .pauses = stream->pauses.data + pending->next_pause,
-        .pause_len = (uint32_t)pauses,
+        .pause_len = (uint32_t)count_pauses(pending, last),
         .resumes = stream->resumes.data + first_resume,
         .resume_len = (uint32_t)(stream->resumes.len - first_resume),
         .tolerance = stitcher->options.tolerance,
     };
+}
+
+static void survey(struct csp_stitcher *stitcher, const struct pending *pending, bool last)
+{
+    struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
+    csp_stitch_survey(&batch, &stitcher->trust);
+}
+
+static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
+{
+    const struct csp_pause_stream *stream = pending->stream;
+    struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
+    size_t pauses = batch.pause_len;
     struct csp_stitch_pair *pairs = csp_calloc(pauses, sizeof *pairs);
     struct csp_stitch_clock clock;
-    csp_stitch(&batch, pairs, &clock);
+    csp_stitch(&batch, &stitcher->trust, pairs, &clock);
     if (clock.pairs || clock.time != CSP_STITCH_TIME_NONE)
         stitcher->stats.clock = clock;
 
@@ -308,6 +322,7 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .first_time = no_time ? 0 : sample_time(stitcher, first->first_ts),
         .last_time = no_time ? 0 : sample_time(stitcher, last->last_ts),
         .cut = window->cut,
+        .unsure = window->unsure,
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
         .not_before = pending->before[window->carried],
@@ -360,6 +375,7 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
     }
     if (pending->keys.len < BATCH_WINDOWS && pending->branches < BATCH_BRANCHES)
         return 0;
+    survey(stitcher, pending, false);
     return stitch_batch(stitcher, pending, false);
 }
 
@@ -386,7 +402,11 @@ static int deliver_untraced(struct csp_stitcher *stitcher, const struct csp_paus
 
 int csp_stitcher_finish(struct csp_stitcher *stitcher)
 {
-    for (size_t i = 0; i < stitcher->options.input->sources.len; i++) {
+    size_t sources = stitcher->options.input->sources.len;
+    for (size_t i = 0; i < sources; i++)
+        if (stitcher->pending[i].stream)
+            survey(stitcher, &stitcher->pending[i], true);
+    for (size_t i = 0; i < sources; i++) {
         struct pending *pending = &stitcher->pending[i];
         int error = pending->stream ? stitch_batch(stitcher, pending, true) : 0;
         if (error < 0)

@@ -229,13 +229,11 @@ static void enter_chunk(struct worker *worker, const struct csp_chunk *chunk, bo
         builder->untraced_context = chunk->tid == CSP_NOBODY ? 0 : chunk->tid;
         if (!continues || builder->context_field == CSP_CONTEXT_NONE)
             builder->context_id = builder->untraced_context;
+        if (continues && chunk->unsure)
+            csp_window_builder_doubt(builder);
     }
-    if (!worker->code->enter)
-        return;
-    uint64_t since = 0;
-    if (chunk > worker->stream->chunks.data)
-        since = chunk[-1].time ? chunk[-1].time : UINT64_MAX;
-    worker->code->enter(worker->code, chunk, since);
+    if (worker->code->enter)
+        worker->code->enter(worker->code, chunk);
 }
 
 /* What part of a chunk a unit has. */

@@ -25,12 +25,15 @@ struct csp_chunk {
     const struct csp_piece *pieces; /* in order, without gaps between them */
     size_t piece_count;
     uint64_t time;     /* of the record that announced it; 0: not known */
+    uint64_t since;    /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
+                        * not known */
     uint32_t fragment; /* number of that AUX record in csp_auxtrace.fragments; 0 in snapshots */
     uint32_t pid, tid; /* whose trace, if of a single thread */
     bool lost;         /* the recorder lost trace at its end */
     bool holes;        /* … and somewhere within: none of its windows is known to be whole */
     bool snapshot;     /* the windows before its last are those of earlier chunks again */
     bool continues;    /* follows the chunk before without a gap, maybe in the middle of a packet */
+    bool unsure;       /* … or so it seems: a record that told of a gap may have been lost */
 };
 
 struct csp_piece {
@@ -48,9 +51,8 @@ struct csp_stream {
 /* The code that a stream's trace runs through, as one thread asks for it. */
 struct csp_code_view {
     struct csp_code_memory memory;
-    /* Tells that what follows was traced in `chunk`, after the time `since`, that of the chunk
-     * before it in its stream (0: there is none; UINT64_MAX: not known). May be null. */
-    void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk, uint64_t since);
+    /* Tells that what follows was traced in `chunk`. May be null. */
+    void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk);
     void (*close)(struct csp_code_view *view);
 };
 

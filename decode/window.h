@@ -50,6 +50,7 @@ struct csp_window {
      * before its pause. */
     bool cut;
     bool carried; /* began in an earlier chunk than the one it is handed over with */
+    bool unsure;  /* … and something between them may be missing: these may be two windows */
     uint64_t
         trace_offset; /* of its TRACE_ON in the bytes of the source's stream; 0 if not enabled */
 };

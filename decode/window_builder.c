@@ -261,6 +261,12 @@ void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end
     builder->unstamped = builder->out->runs.len;
 }
 
+void csp_window_builder_doubt(struct csp_window_builder *builder)
+{
+    if (builder->in_window)
+        builder->out->windows.data[builder->out->windows.len - 1].unsure = true;
+}
+
 size_t csp_window_builder_complete(struct csp_window_builder *builder)
 {
     struct csp_windows *out = builder->out;

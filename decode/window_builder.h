@@ -41,6 +41,8 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count);
 /* The stream ends here; nothing that follows belongs to the same window. */
 void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how);
+/* Something may be missing between what came and what comes. */
+void csp_window_builder_doubt(struct csp_window_builder *builder);
 /* How many windows nothing can be added to any more: all after an end, else all but the last, which
  * is marked as carried over. */
 size_t csp_window_builder_complete(struct csp_window_builder *builder);

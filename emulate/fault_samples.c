@@ -70,11 +70,13 @@ static void throttle(const struct csp_faults *faults, struct csp_events *events,
         lose(&events->list.data[i], ledger, "throttled");
 }
 
-/* The kernel tells of what it lost when there is room again. */
+/* The kernel tells of what it lost when there is room again, before the event that finds it. */
 static void tell_lost(struct csp_events *events, const struct csp_event *event, struct luck *luck)
 {
+    struct csp_event before = *event;
+    before.time--;
     if (luck->lost)
-        add_like(events, event, CSP_EVENT_LOST, luck->lost);
+        add_like(events, &before, CSP_EVENT_LOST, luck->lost);
     luck->lost = 0;
 }
 

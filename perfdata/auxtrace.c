@@ -77,6 +77,14 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
                  });
 }
 
+static void add_loss(struct csp_auxtrace *aux, const struct csp_record *record)
+{
+    csp_vec_push(&aux->losses, (struct csp_aux_fragment){.cpu = record->cpu,
+                                                         .tid = record->tid,
+                                                         .id = record->id,
+                                                         .ordinal = record->ordinal});
+}
+
 static void add_hw_id(struct csp_auxtrace *aux, const struct csp_record *record)
 {
     struct csp_hw_id_event event;
@@ -99,6 +107,9 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
         break;
     case CSP_RECORD_AUX:
         add_fragment(aux, record);
+        break;
+    case CSP_RECORD_LOST:
+        add_loss(aux, record);
         break;
     case CSP_RECORD_AUX_OUTPUT_HW_ID:
         add_hw_id(aux, record);
@@ -186,15 +197,22 @@ static void route_queue(struct router *router, const struct csp_aux_queue *queue
         *slot = number + 1;
 }
 
-static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
-                           const struct csp_aux_fragment *fragment)
+/* Its number + 1; null: there is none. */
+static const uint64_t *find_route(const struct csp_auxtrace *aux, const struct router *router,
+                                  const struct csp_aux_fragment *fragment)
 {
     const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
     const uint64_t *queue = idx ? csp_map_find(&router->by_idx, *idx - 1) : NULL;
     if (!queue && fragment->cpu != CSP_NO_TID)
         queue = csp_map_find(&router->by_cpu, fragment->cpu);
-    if (!queue)
-        queue = csp_map_find(&router->by_tid, fragment->tid);
+    return queue ? queue : csp_map_find(&router->by_tid, fragment->tid);
+}
+
+static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
+                           const struct csp_aux_fragment *fragment)
+{
+    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
+    const uint64_t *queue = find_route(aux, router, fragment);
     if (queue)
         return (uint32_t)*queue - 1;
     struct csp_aux_queue empty = {.idx = idx ? (uint32_t)(*idx - 1) : fragment->cpu,
@@ -205,6 +223,20 @@ static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
     return (uint32_t)aux->queues.len - 1;
 }
 
+/* Losses that concern no queue are of no interest. */
+static void route_losses(struct csp_auxtrace *aux, const struct router *router)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < aux->losses.len; i++) {
+        const uint64_t *queue = find_route(aux, router, &aux->losses.data[i]);
+        if (!queue)
+            continue;
+        aux->losses.data[kept] = aux->losses.data[i];
+        aux->losses.data[kept++].queue = (uint32_t)*queue - 1;
+    }
+    aux->losses.len = kept;
+}
+
 static void route_fragments(struct csp_auxtrace *aux)
 {
     struct router router = {0};
@@ -213,6 +245,7 @@ static void route_fragments(struct csp_auxtrace *aux)
     sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
     for (size_t i = 0; i < aux->fragments.len; i++)
         aux->fragments.data[i].queue = find_queue(aux, &router, &aux->fragments.data[i]);
+    route_losses(aux, &router);
     csp_map_free(&router.by_idx);
     csp_map_free(&router.by_cpu);
     csp_map_free(&router.by_tid);
@@ -323,6 +356,8 @@ static void fill_queues(struct csp_auxtrace *aux)
             chunk++;
             stream.count++;
         }
+        if (stream.count)
+            aux->queues.data[i].end = end_of_chunk(&stream, stream.count - 1);
         uint64_t found = 0;
         bool any = false;
         for (; fragment < announced && aux->fragments.data[fragment].queue == i; fragment++) {
@@ -346,6 +381,20 @@ static void number_fragments(struct csp_auxtrace *aux)
         struct csp_aux_queue *queue = &aux->queues.data[aux->fragments.data[i].queue];
         if (!queue->fragment_count++)
             queue->fragment_first = (uint32_t)i;
+    }
+}
+
+/* Marks the first fragment behind each loss. Both are sorted by queue and ordinal. */
+static void mark_losses(struct csp_auxtrace *aux)
+{
+    size_t next = 0;
+    sort(aux->losses.data, aux->losses.len, sizeof *aux->losses.data, by_queue);
+    for (size_t i = 0; i < aux->losses.len; i++) {
+        const struct csp_aux_fragment *loss = &aux->losses.data[i];
+        while (next < aux->fragments.len && by_queue(&aux->fragments.data[next], loss) < 0)
+            next++;
+        if (next < aux->fragments.len && aux->fragments.data[next].queue == loss->queue)
+            aux->fragments.data[next].after_loss = true;
     }
 }
 
@@ -387,6 +436,7 @@ void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag)
     sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_stream);
     fill_queues(aux);
     number_fragments(aux);
+    mark_losses(aux);
     apply_hw_ids(aux);
     tell(aux, diag);
 }
@@ -399,6 +449,7 @@ void csp_auxtrace_free(struct csp_auxtrace *aux)
     csp_vec_free(&aux->pieces);
     csp_vec_free(&aux->chunks);
     csp_vec_free(&aux->hw_ids);
+    csp_vec_free(&aux->losses);
     csp_map_free(&aux->idx_of_id);
     *aux = (struct csp_auxtrace){0};
 }

@@ -95,6 +95,8 @@ struct csp_aux_fragment {
     uint64_t flags;                /* enum csp_aux_flag */
     bool raw;                      /* no CoreSight frames */
     bool announced;                /* false: an AUXTRACE record to which no AUX record belongs */
+    bool after_loss; /* records of its ring were lost since the AUX record before: maybe AUX records
+                      */
     uint32_t piece_first, piece_count; /* in csp_auxtrace.pieces, in stream order */
     uint64_t found;                    /* bytes in the pieces; the rest of aux_size is missing */
     uint64_t file_offset;              /* of the AUX record */
@@ -106,6 +108,7 @@ struct csp_aux_queue {
     uint32_t cpu, tid; /* of its AUXTRACE records; CSP_NO_TID: per thread, per CPU */
     uint32_t fragment_first, fragment_count; /* in csp_auxtrace.fragments */
     uint64_t bytes;                          /* in its AUXTRACE records */
+    uint64_t end;                            /* where the last of those ends in the ring's stream */
 };
 
 struct csp_aux_chunk; /* an AUXTRACE record */
@@ -136,6 +139,8 @@ struct csp_auxtrace {
     /* Private. */
     CSP_VEC(struct csp_aux_chunk) chunks;
     CSP_VEC(struct csp_aux_hw_id) hw_ids;
+    CSP_VEC(struct csp_aux_fragment)
+    losses;                   /* LOST records: where they belong, and their ordinal */
     struct csp_map idx_of_id; /* from ID_INDEX: ring number + 1 */
 };
 

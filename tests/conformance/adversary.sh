@@ -24,22 +24,36 @@ run() { # NAME PROGRAM ARGUMENT...
         -- "$@" >/dev/null || { echo "$name: cannot be recorded"; exit 1; }
 }
 
+# remake JOURNAL NUMBER FAULT...: a recording, and what was damaged in it
+remake() {
+    local journal=$1 number=$2 faults=() fault
+    shift 2
+    for fault; do faults+=(--fault "$fault"); done
+    "$CSPROF_BUILD/tests/remake_recording" "${faults[@]}" --seed "$number" --ledger "ledger.$number" \
+        "$journal.journal" "damaged.$number"
+}
+
 # kind JOURNAL NAME "JUDGE'S OPTIONS" FAULT...
 kind() {
-    local journal=$1 name=$2 judge=$3 faults=() fault
+    local journal=$1 name=$2 judge=$3 recordings=() number
     shift 3
-    for fault; do faults+=(--fault "$fault"); done
+    for ((number = 1; number <= ${count[$journal]}; number++)); do
+        remake "$journal" "$number" "$@" || failed=1
+        recordings+=("ledger.$number" "damaged.$number")
+    done
     # shellcheck disable=SC2086 # the judge's options are words
-    "$CSPROF_BUILD/tests/remake_recording" "${faults[@]}" --ledger ledger "$journal.journal" \
-        damaged.data && "$CSPROF_BUILD/tests/judge_stitching" $judge "$journal: $name" \
-        "$journal.truth" ledger damaged.data || { echo "$journal: $name FAILED"; failed=1; }
+    "$CSPROF_BUILD/tests/judge_stitching" $judge "$journal: $name" "$journal.truth" \
+        "${recordings[@]}" || { echo "$journal: $name FAILED"; failed=1; }
 }
 
 # 30 million instructions each time.
 options=(--period $((pauses < 30000 ? 30000000 / pauses : 1003)))
-run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 30000))
+run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 24000))
 options=(--period 1003)
-run threads ./threads $((1 + pauses / 3400))
+run threads ./threads $((1 + pauses / 2700))
+# Many short recordings: of some CPUs there are a few windows only.
+run short ./threads 1
+declare -A count=([one]=1 [threads]=1 [short]=$((1 + pauses / 2700)))
 
 good="--recall 0.995" raw="--recall 0.995 --misnamed 0.001" fitted="--recall 0.97" mixed="--recall 0.97 --wrong-order 0.2 --misnamed 0.01" timeless="--recall 0.97 --misnamed 0.05"
 # Without any time, a lost window beside a lost sample looks like a window that ended elsewhere.
@@ -82,4 +96,9 @@ for journal in one threads; do
     kind $journal "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux \
         truncated collision mid-packet skid clock-offset=54321 clock-drift=50
 done
+kind short "nothing wrong" "$good"
+kind short "full ring" "$good" full-ring=0.3 lost-samples
+kind short "TRBE, offset" "$mixed" mid-packet=999 lost-samples full-ring lost-windows clock-offset=54321
+kind short "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux truncated \
+    collision mid-packet skid clock-offset=54321 clock-drift=50
 exit $failed

@@ -1,13 +1,14 @@
 /* Judges the samples of an emulated recording by what really ran and by what was damaged.
  *
- *     judge_stitching [OPTION]... NAME TRUTH LEDGER RECORDING
+ *     judge_stitching [OPTION]... NAME TRUTH LEDGER RECORDING [LEDGER RECORDING]...
  *       --recall X        least share stitched of the samples whose window is whole (0.995)
  *       --wrong-order X   greatest share of wrong ones among those paired by order (0)
  *       --misnamed X      greatest share of lost things that are called something else (0)
  *
  * A pair is right when the sample has the history of its own window, branch for branch. A sample
- * whose window is not in the recording, or not whole, may have none at all. One line is printed,
- * and one for each thing that is not as it should be.
+ * whose window is not in the recording, or not whole, may have none at all. Several recordings of
+ * the same run are added up. One line is printed, and one for each thing that is not as it should
+ * be.
  */
 #include "emulated_truth.h"
 
@@ -24,7 +25,7 @@ struct judge {
     const char *name;
     double recall, wrong_order, misnamed; /* what is asked for */
     struct emulated_truth truth;
-    uint64_t verdicts[CSP_VERDICT_COUNT], wrong[CSP_VERDICT_COUNT];
+    uint64_t pauses, verdicts[CSP_VERDICT_COUNT], wrong[CSP_VERDICT_COUNT];
     uint64_t whole, right; /* samples whose window is whole, and of those with its history */
     uint64_t to_name, misnamed_count;
     uint64_t twice, unlisted; /* samples: delivered again; that the ledger says are lost */
@@ -142,6 +143,7 @@ static void judge_totals(struct judge *judge, const struct csp_recording_samples
 {
     const struct emulated_truth *truth = &judge->truth;
     uint64_t verdicts = 0, gone = 0;
+    judge->pauses += truth->pauses;
     for (int i = 0; i < CSP_VERDICT_COUNT; i++)
         verdicts += judge->verdicts[i];
     for (size_t i = 0; i < truth->windows.len; i++) {
@@ -150,7 +152,7 @@ static void judge_totals(struct judge *judge, const struct csp_recording_samples
                 window->sample != SAMPLE_THROTTLED;
     }
     expect(judge, "pause samples", stats->stitch.pauses, truth->pauses);
-    expect(judge, "verdicts", verdicts, truth->pauses);
+    expect(judge, "verdicts", verdicts, judge->pauses);
     expect(judge, "records lost", stats->lost, truth->lost);
     expect(judge, "bytes of trace", stats->trace.engine.bytes, truth->bytes);
     expect(judge, "bytes of trace not announced", aux->unannounced_bytes, truth->unannounced);
@@ -170,7 +172,7 @@ static const char *name_of_time(enum csp_stitch_time time)
     return names[time];
 }
 
-static void judge_shares(struct judge *judge, const struct csp_recording_samples_stats *stats)
+static void judge_shares(struct judge *judge, const struct csp_stitch_clock *clock)
 {
     double recall = share(judge->right, judge->whole);
     double wrong_order = share(judge->wrong[CSP_VERDICT_ORDER], judge->verdicts[CSP_VERDICT_ORDER]);
@@ -179,12 +181,12 @@ static void judge_shares(struct judge *judge, const struct csp_recording_samples
            " ambiguous %6" PRIu64 " none %6" PRIu64 "; recall %8.4f %%; wrong: exact %" PRIu64
            " time %" PRIu64 " order %.4f %%; misnamed %" PRIu64 " of %" PRIu64
            "; time: %s, lag %" PRId64 " of %" PRId64 "\n",
-           judge->name, stats->stitch.pauses, judge->verdicts[CSP_VERDICT_EXACT],
+           judge->name, judge->pauses, judge->verdicts[CSP_VERDICT_EXACT],
            judge->verdicts[CSP_VERDICT_TIME], judge->verdicts[CSP_VERDICT_ORDER],
            judge->verdicts[CSP_VERDICT_AMBIGUOUS], judge->verdicts[CSP_VERDICT_NONE], 100 * recall,
            judge->wrong[CSP_VERDICT_EXACT], judge->wrong[CSP_VERDICT_TIME], 100 * wrong_order,
-           judge->misnamed_count, judge->to_name, name_of_time(stats->stitch.clock.time),
-           stats->stitch.clock.lag_median, stats->stitch.clock.lag_limit);
+           judge->misnamed_count, judge->to_name, name_of_time(clock->time), clock->lag_median,
+           clock->lag_limit);
     if (recall < judge->recall)
         complain(judge, "recall is below %g %%", 100 * judge->recall);
     if (wrong_order > judge->wrong_order)
@@ -200,7 +202,7 @@ static void print_message(void *user, enum csp_severity severity, const char *me
         fprintf(stderr, "error: %s\n", message);
 }
 
-static int judge_recording(struct judge *judge, const char *path)
+static int judge_recording(struct judge *judge, const char *path, struct csp_stitch_clock *clock)
 {
     struct csp_diag diag = {.emit = print_message};
     struct csp_image_options images = {0};
@@ -216,7 +218,7 @@ static int judge_recording(struct judge *judge, const char *path)
         &stats, &diag);
     if (!error) {
         judge_totals(judge, &stats, csp_recording_auxtrace(recording));
-        judge_shares(judge, &stats);
+        *clock = stats.stitch.clock;
     }
     csp_recording_close(recording);
     return error;
@@ -238,15 +240,23 @@ int main(int argc, char **argv)
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2)
         if (!parse_option(&judge, argv[i], argv[i + 1]))
             break;
-    if (argc - i != 4) {
+    if (argc - i < 4 || (argc - i) % 2) {
         fprintf(stderr, "usage: judge_stitching [--recall X] [--wrong-order X] [--misnamed X] NAME "
-                        "TRUTH LEDGER RECORDING\n");
+                        "TRUTH LEDGER RECORDING [LEDGER RECORDING]...\n");
         return CSP_EXIT_USAGE;
     }
     judge.name = argv[i];
-    truth_read(&judge.truth, argv[i + 1]);
-    truth_read_ledger(&judge.truth, argv[i + 2]);
-    int error = judge_recording(&judge, argv[i + 3]);
-    truth_free(&judge.truth);
+    const char *truth = argv[i + 1];
+    struct csp_stitch_clock clock = {0};
+    int error = 0;
+    for (i += 2; i < argc && !error; i += 2) {
+        judge.truth = (struct emulated_truth){0};
+        truth_read(&judge.truth, truth);
+        truth_read_ledger(&judge.truth, argv[i]);
+        error = judge_recording(&judge, argv[i + 1], &clock);
+        truth_free(&judge.truth);
+    }
+    if (!error)
+        judge_shares(&judge, &clock);
     return error ? csp_error_exit(error) : judge.failed;
 }

@@ -39,7 +39,7 @@ static void check(const struct stream_case *c)
     };
     struct csp_stitch_pair pairs[MAX];
     struct csp_stitch_clock clock;
-    csp_stitch(&stream, pairs, &clock);
+    csp_stitch(&stream, NULL, pairs, &clock);
     for (uint32_t j = 0; j < c->pause_len; j++) {
         assert_int_equal(pairs[j].verdict, c->expected[j].verdict);
         assert_int_equal(pairs[j].reason, c->expected[j].reason);
@@ -216,7 +216,7 @@ static void a_long_group_is_paired_to_its_last_window(void **state)
     struct csp_stitch_stream stream = {
         .windows = windows, .window_len = N, .pauses = pauses, .pause_len = N};
     struct csp_stitch_clock clock;
-    csp_stitch(&stream, pairs, &clock);
+    csp_stitch(&stream, NULL, pairs, &clock);
     for (uint32_t k = 0; k < N; k++)
         assert_int_equal(pairs[k].window, k);
     free(windows);
@@ -250,7 +250,7 @@ static void telling_pcs_restore_the_order_without_time(void **state)
     struct csp_stitch_stream stream = {
         .windows = windows, .window_len = window_len, .pauses = pauses, .pause_len = pause_len};
     struct csp_stitch_clock clock;
-    csp_stitch(&stream, pairs, &clock);
+    csp_stitch(&stream, NULL, pairs, &clock);
     uint32_t right = 0, wrong = 0, exact = 0;
     for (uint32_t j = 0; j < pause_len; j++) {
         if (pairs[j].window == CSP_STITCH_NONE)
@@ -285,6 +285,89 @@ static void a_hot_loop_without_time_is_ambiguous(void **state)
     check(&c);
 }
 
+/* Two windows are left of a stream whose clock is 200 ahead; by chance the pauses behind them were
+ * taken where they ended. Too few to tell: another stream does. */
+static void what_few_windows_cannot_tell_of_the_clock_other_streams_do(void **state)
+{
+    (void)state;
+    static const struct csp_stitch_window windows[] = {W(0x10, 0xa0, 100, 110),
+                                                       W(0x20, 0xa0, 200, 210)};
+    static const struct csp_stitch_pause pauses[] = {P(112, 0xa0), P(212, 0xa0), P(312, 0xa0),
+                                                     P(412, 0xa0)};
+    const struct csp_stitch_stream stream = {
+        .windows = windows, .window_len = 2, .pauses = pauses, .pause_len = 4, .tolerance = 1};
+    struct csp_stitch_trust right = {.agree = 90, .contradict = 10},
+                            wrong = {.agree = 10, .contradict = 90};
+    struct csp_stitch_pair pairs[4];
+    struct csp_stitch_clock clock;
+    csp_stitch(&stream, &right, pairs, &clock);
+    assert_int_equal(clock.time, CSP_STITCH_TIME_TRACE);
+    assert_int_equal(pairs[0].verdict, CSP_VERDICT_EXACT);
+    assert_int_equal(pairs[1].verdict, CSP_VERDICT_EXACT);
+    csp_stitch(&stream, &wrong, pairs, &clock);
+    assert_int_equal(clock.time, CSP_STITCH_TIME_NONE);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pairs[i].window, CSP_STITCH_NONE);
+}
+
+static void a_survey_counts_what_pcs_say_of_the_times(void **state)
+{
+    (void)state;
+    static const struct csp_stitch_window windows[] = {
+        W(0x10, 0xa0, 100, 110), W(0x20, 0xb0, 200, 210), W(0x30, 0xc0, 300, 310)};
+    static const struct csp_stitch_pause pauses[] = {P(112, 0xa0), P(212, 0xc0), P(312, 0xc0)};
+    const struct csp_stitch_stream stream = {
+        .windows = windows, .window_len = 3, .pauses = pauses, .pause_len = 3, .tolerance = 1};
+    struct csp_stitch_trust trust = {.agree = 5, .contradict = 1};
+    csp_stitch_survey(&stream, &trust);
+    assert_int_equal(trust.agree, 5 + 2);
+    assert_int_equal(trust.contradict, 1 + 1);
+}
+
+/* Too few pairs to learn the lag from. But a sample is written before the next window opens, and
+ * all about as late: the second window's sample and the third window were lost. */
+static void a_lag_longer_than_the_time_between_windows_is_none(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xa0, 200, 210)},
+        .window_len = 2,
+        .pauses = {P(112, 0xa0), P(312, 0xa0)},
+        .pause_len = 2,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
+    };
+    check(&c);
+}
+
+/* The first window's end and the second's beginning are missing, and the record that would have
+ * told: they look like one. It did not begin when the pause's own window did. */
+static void two_windows_that_look_like_one_are_none(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.start_pc = 0x10,
+                     .end_pc = 0xa0,
+                     .first_time = 100,
+                     .last_time = 210,
+                     .unsure = true},
+                    {.start_pc = 0x30,
+                     .end_pc = 0xa0,
+                     .first_time = 300,
+                     .last_time = 310,
+                     .unsure = true}},
+        .window_len = 2,
+        .pauses = {P(112, 0xb0), P(212, 0xa0), P(312, 0xa0)},
+        .pause_len = 3,
+        .resumes = {{99, 0x10}, {199, 0x20}, {299, 0x30}},
+        .resume_len = 3,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CUT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
+    };
+    check(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +384,10 @@ int main(void)
         cmocka_unit_test(a_long_group_is_paired_to_its_last_window),
         cmocka_unit_test(telling_pcs_restore_the_order_without_time),
         cmocka_unit_test(a_hot_loop_without_time_is_ambiguous),
+        cmocka_unit_test(what_few_windows_cannot_tell_of_the_clock_other_streams_do),
+        cmocka_unit_test(a_survey_counts_what_pcs_say_of_the_times),
+        cmocka_unit_test(a_lag_longer_than_the_time_between_windows_is_none),
+        cmocka_unit_test(two_windows_that_look_like_one_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,7 +270,7 @@ static void check(const struct adversary *kind)
     };
     struct csp_stitch_pair *pairs = csp_calloc(s.pause_len, sizeof *pairs);
     struct csp_stitch_clock clock;
-    csp_stitch(&stream, pairs, &clock);
+    csp_stitch(&stream, NULL, pairs, &clock);
 
     uint64_t verdicts[CSP_VERDICT_COUNT] = {0}, wrong[CSP_VERDICT_COUNT] = {0}, possible = 0,
              right = 0;
