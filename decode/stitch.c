@@ -227,27 +227,42 @@ static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitc
     return lags;
 }
 
-/* The shortest time from a window's end to the beginning of the next: a window's sample is written
- * before the next is opened. */
-static int64_t shortest_gap(const struct csp_stitch_state *state)
+/* The twentieth part of the distances is not longer; INT64_MAX / 2 without any. */
+static int64_t short_distance(int64_t *distances, size_t count)
 {
-    uint64_t shortest = INT64_MAX / 2;
-    for (uint32_t i = 0; i + 1 < state->stream->window_len; i++) {
-        uint64_t end = state->bounds[i].end, begin = state->bounds[i + 1].first;
-        if (end && begin > end)
-            shortest = min_u64(shortest, begin - end);
+    qsort(distances, count, sizeof *distances, compare_i64);
+    return count ? distances[count / 20] : INT64_MAX / 2;
+}
+
+/* How far apart the ends of windows and the pauses are where they are close: a window's sample is
+ * written before the next window ends. */
+static int64_t spacing_at_least(const struct csp_stitch_state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t most = stream->window_len > stream->pause_len ? stream->window_len : stream->pause_len;
+    int64_t *distances = csp_malloc(most * sizeof *distances);
+    size_t count = 0;
+    for (uint32_t i = 0; i + 1 < stream->window_len; i++) {
+        uint64_t end = state->bounds[i].end, next = state->bounds[i + 1].end;
+        if (end && next > end)
+            distances[count++] = (int64_t)(next - end);
     }
-    return (int64_t)shortest;
+    int64_t windows = short_distance(distances, count);
+    for (count = 0; count + 1 < stream->pause_len; count++)
+        distances[count] = (int64_t)(stream->pauses[count + 1].time - stream->pauses[count].time);
+    int64_t pauses = short_distance(distances, count);
+    free(distances);
+    return windows < pauses ? windows : pauses;
 }
 
 enum { PAIRS_THAT_TELL = 8 };
 
 static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const int64_t *lags,
-                                    size_t count)
+                                    size_t count, int64_t most)
 {
     int64_t precision = (int64_t)state->tolerance;
     if (count < PAIRS_THAT_TELL)
-        return (struct csp_stitch_lag){true, -precision, shortest_gap(state) + precision};
+        return (struct csp_stitch_lag){true, -precision, most};
     /* The upper side is measured by the lower one: where samples were lost, a window's first pause
      * is a later one, and such pairs must not widen what is believed. */
     int64_t median = lags[count / 2], spread = median - lags[count / 20];
@@ -263,16 +278,19 @@ static bool is_believed(const struct csp_stitch_trust *own, const struct csp_sti
     return !all || all->agree >= 2 * all->contradict;
 }
 
-/* Learns the lag. False when the PCs mostly contradict the times. `all`: what is known of these
+/* Learns the lag. False when the PCs mostly contradict the times, or samples would come later than
+ * the next window's. `all`: what is known of these
  * times from all streams, or null. */
 static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_trust *all,
                       struct csp_stitch_clock *clock)
 {
     struct csp_stitch_trust own = {0};
     int64_t *lags = find_lags(state, &own);
-    bool believed = is_believed(&own, all);
+    int64_t most = spacing_at_least(state) + (int64_t)state->tolerance;
+    bool possible = own.agree < PAIRS_THAT_TELL || lags[own.agree / 2] <= most;
+    bool believed = possible && is_believed(&own, all);
     if (believed) {
-        state->lag = lag_of(state, lags, own.agree);
+        state->lag = lag_of(state, lags, own.agree, most);
         find_bounds(state);
         clock->pairs = own.agree;
         clock->lag_min = own.agree ? lags[0] : 0;

@@ -51,9 +51,13 @@ options=(--period $((pauses < 30000 ? 30000000 / pauses : 1003)))
 run one ./mill "$CSPROF_SOURCE/demo/unseen.mill" $((1 + pauses / 24000))
 options=(--period 1003)
 run threads ./threads $((1 + pauses / 2700))
+# Most pauses find the trace off.
+options=(--strategy free-running --window 1013 --period 2652)
+run free ./threads $((1 + pauses / 2700))
+options=(--period 1003)
 # Many short recordings: of some CPUs there are a few windows only.
 run short ./threads 1
-declare -A count=([one]=1 [threads]=1 [short]=$((1 + pauses / 2700)))
+declare -A count=([one]=1 [threads]=1 [free]=1 [short]=$((1 + pauses / 2700)))
 
 good="--recall 0.995" raw="--recall 0.995 --misnamed 0.001" fitted="--recall 0.97" mixed="--recall 0.97 --wrong-order 0.2 --misnamed 0.01" timeless="--recall 0.97 --misnamed 0.05"
 # Without any time, a lost window beside a lost sample looks like a window that ended elsewhere.
@@ -96,6 +100,14 @@ for journal in one threads; do
     kind $journal "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux \
         truncated collision mid-packet skid clock-offset=54321 clock-drift=50
 done
+kind free "nothing wrong" "$good"
+kind free "no context IDs" "$good" no-context lost-samples lost-windows
+kind free "no time" "$timeless" no-time lost-samples lost-windows
+kind free "TRBE, truncated" "--recall 0.995 --misnamed 0.005" mid-packet=4097 truncated=0.1
+kind free "all, ETR shared" "$good" lost-samples full-ring throttling lost-windows truncated undrained \
+    overwritten skid repeated-ids
+kind free "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux truncated \
+    collision mid-packet skid clock-offset=54321 clock-drift=50
 kind short "nothing wrong" "$good"
 kind short "full ring" "$good" full-ring=0.3 lost-samples
 kind short "TRBE, offset" "$mixed" mid-packet=999 lost-samples full-ring lost-windows clock-offset=54321

@@ -168,7 +168,7 @@ static void a_pause_while_tracing_is_off_has_no_window(void **state)
     check(&c);
 }
 
-static void two_pauses_that_fit_one_window_equally_are_ambiguous(void **state)
+static void of_two_pauses_behind_a_window_the_first_closed_it(void **state)
 {
     (void)state;
     static const struct stream_case c = {
@@ -176,8 +176,8 @@ static void two_pauses_that_fit_one_window_equally_are_ambiguous(void **state)
         .window_len = 1,
         .pauses = {P(112, 0xa0), P(212, 0xa0)},
         .pause_len = 2,
-        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
-                     {NONE, CSP_VERDICT_AMBIGUOUS, CSP_UNSTITCHED_AMBIGUOUS}},
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
     };
     check(&c);
 }
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(a_window_of_another_thread_is_not_used),
         cmocka_unit_test(without_a_pc_time_alone_is_said_to_be_so),
         cmocka_unit_test(a_pause_while_tracing_is_off_has_no_window),
-        cmocka_unit_test(two_pauses_that_fit_one_window_equally_are_ambiguous),
+        cmocka_unit_test(of_two_pauses_behind_a_window_the_first_closed_it),
         cmocka_unit_test(a_drained_sink_gives_time_by_its_records),
         cmocka_unit_test(a_long_group_is_paired_to_its_last_window),
         cmocka_unit_test(telling_pcs_restore_the_order_without_time),
