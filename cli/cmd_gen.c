@@ -142,6 +142,12 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
             gen->output_path, (unsigned long long)stats->profile.functions,
             (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
             (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+    if (stats->profile.other_unit_contexts)
+        csp_note(
+            &gen->cli->diag,
+            "%llu contexts are calls into other compile units, which a compiler that sees one at "
+            "a time cannot inline: merged (--preinline-across-units keeps them, for LTO)",
+            (unsigned long long)stats->profile.other_unit_contexts);
     print_checks(gen, &stats->checks);
 }
 
@@ -376,6 +382,9 @@ const struct csp_command csp_command_gen = {
         "                                    compiler should not inline are merged, by their heat "
         "and\n"
         "                                    the size of their code in the binary\n"
+        "  --preinline-across-units          keep calls into other compile units apart, too: for a "
+        "build\n"
+        "                                    with LTO, when the profiled one was without\n"
         "  --csspgo-replay-preinline         decide as was decided for the binary\n"
         "  --use-context-cost-for-preinliner=0\n"
         "                                    size is the number of places with counts\n"

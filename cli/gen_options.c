@@ -52,6 +52,7 @@ static const struct option options[] = {
      "text extbinary binary aggregate preagg fdata"},
     {"--mode", WORD, IN(options.mode), 0, "auto cs flat dwarf-cs dwarf-flat"},
     {"--csspgo-preinliner", SWITCH, IN(options.profile.preinline.enabled), 0, NULL},
+    {"--preinline-across-units", SWITCH, IN(options.profile.preinline.across_units), 0, NULL},
     {"--csspgo-replay-preinline", SWITCH, IN(options.profile.preinline.replay), 0, NULL},
     {"--use-context-cost-for-preinliner", SWITCH, IN(options.profile.preinline.by_context_cost), 0,
      NULL},

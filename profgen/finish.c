@@ -4,6 +4,7 @@
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/inline_sizes.h"
+#include "profgen/units.h"
 #include "profgen/unsymbolized.h"
 
 #include <inttypes.h>
@@ -221,6 +222,9 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
         options.symbols = names;
         options.symbol_len = gen->program.functions.ranges.len;
     }
+    struct csp_units *units = NULL;
+    if (!gen->flat && !gen->options.compat && !options.preinline.across_units)
+        options.preinline.units = units = csp_units_create(&gen->program);
     if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
         options.sizes =
             gen->counters_given || gen->stats.distinct_samples
@@ -229,6 +233,8 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
     int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);
     if (options.sizes)
         csp_inline_sizes_destroy(options.sizes);
+    if (units)
+        csp_units_destroy(units);
     free(names);
     return error;
 }

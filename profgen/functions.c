@@ -29,21 +29,25 @@ static uint64_t lowest_code(const struct csp_program *program)
     return 0;
 }
 
-static void add_part(struct csp_functions *functions, uint32_t function, uint64_t start,
-                     uint64_t end)
+static void add_part(struct csp_functions *functions, uint32_t function, uint32_t unit,
+                     uint64_t start, uint64_t end)
 {
-    struct csp_function_range part = {
-        .start = start, .end = end, .function = function, .order = (uint32_t)functions->parts.len};
+    struct csp_function_range part = {.start = start,
+                                      .end = end,
+                                      .function = function,
+                                      .order = (uint32_t)functions->parts.len,
+                                      .unit = unit};
     csp_vec_push(&functions->parts, part);
 }
 
-static void add_subprogram(void *user, const char *name, uint64_t start, uint64_t end)
+static void add_subprogram(void *user, const char *name, uint32_t unit, uint64_t start,
+                           uint64_t end)
 {
     struct csp_program *program = user;
     uint32_t function = function_named(program, name, strlen(name), CSP_NAME_MATCHED);
     /* The linker leaves discarded functions at addresses near zero. */
     if (start >= lowest_code(program))
-        add_part(&program->functions, function, start, end);
+        add_part(&program->functions, function, unit, start, end);
 }
 
 static int by_start(const void *a, const void *b)
@@ -112,7 +116,7 @@ static void add_symbols(struct csp_program *program)
             last.start = symbol->address;
             last.end = symbol->address + symbol->size;
             functions->functions.data[last.function].name_source = CSP_NAME_SYMBOL;
-            add_part(functions, last.function, last.start, last.end);
+            add_part(functions, last.function, CSP_NO_UNIT, last.start, last.end);
             continue;
         }
         struct csp_function *function = &functions->functions.data[range->function];

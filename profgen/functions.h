@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define CSP_NO_FUNCTION UINT32_MAX
+#define CSP_NO_UNIT (UINT32_MAX - 1)
 
 enum csp_name_source {
     CSP_NAME_MATCHED,  /* DWARF's, and the symbol table says nothing else */
@@ -29,6 +30,7 @@ struct csp_function_range {
     uint64_t start, end;
     uint32_t function;
     uint32_t order; /* in which it was found; of ranges with one start the first counts */
+    uint32_t unit;  /* the compile unit that it was compiled in; CSP_NO_UNIT: not known */
     bool entry;     /* `start` is where the function is called */
 };
 

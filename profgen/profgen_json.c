@@ -74,6 +74,7 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     csp_json_number(json, "missing_guids", stats->missing_guids);
     csp_json_number(json, "contexts", stats->profile.contexts);
     csp_json_number(json, "merged_contexts", stats->profile.merged_contexts);
+    csp_json_number(json, "other_unit_contexts", stats->profile.other_unit_contexts);
     csp_json_number(json, "trimmed_functions", stats->profile.trimmed_functions);
     csp_json_number(json, "functions", stats->profile.functions);
     csp_json_number(json, "total_count", stats->profile.total_samples);

@@ -117,7 +117,8 @@ static void read_symbols(struct csp_program *program, Elf *elf, Elf_Scn *section
                                          .name = name ? name : "",
                                          .order = (uint32_t)i,
                                          .function = GELF_ST_TYPE(symbol.st_info) == STT_FUNC,
-                                         .local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+                                         .local = GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
+                                         .weak = GELF_ST_BIND(symbol.st_info) == STB_WEAK});
     }
 }
 

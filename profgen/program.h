@@ -32,7 +32,7 @@ struct csp_symbol {
     const char *name; /* belongs to the binary */
     uint32_t order;   /* in the symbol table */
     bool function;    /* STT_FUNC */
-    bool local;       /* STB_LOCAL */
+    bool local, weak; /* STB_LOCAL, STB_WEAK */
 };
 
 struct csp_program {

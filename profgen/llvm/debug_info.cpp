@@ -1,8 +1,10 @@
 #include "profgen/llvm/debug_info.h"
 
 #include "llvm/DebugInfo/DIContext.h"
+#include "llvm/DebugInfo/DWARF/DWARFAbbreviationDeclaration.h"
 #include "llvm/DebugInfo/DWARF/DWARFCompileUnit.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/DebugInfo/DWARF/DWARFDebugAbbrev.h"
 #include "llvm/DebugInfo/DWARF/DWARFDie.h"
 #include "llvm/DebugInfo/DWARF/DWARFUnit.h"
 #include "llvm/Object/Binary.h"
@@ -70,7 +72,7 @@ bool csp_debug_info_is_split(struct csp_debug_info *info)
     return false;
 }
 
-static void visit_unit(DWARFUnit &unit, csp_subprogram_fn *each, void *user)
+static void visit_unit(DWARFUnit &unit, uint32_t number, csp_subprogram_fn *each, void *user)
 {
     for (const auto &entry : unit.dies()) {
         DWARFDie die(&unit, &entry);
@@ -88,22 +90,51 @@ static void visit_unit(DWARFUnit &unit, csp_subprogram_fn *each, void *user)
         }
         for (const auto &range : *ranges)
             if (range.LowPC < range.HighPC)
-                each(user, name, range.LowPC, range.HighPC);
+                each(user, name, number, range.LowPC, range.HighPC);
     }
 }
 
 void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *each, void *user)
 {
+    uint32_t number = 0;
     for (const auto &unit : info->context->compile_units())
-        visit_unit(*unit, each, user);
+        visit_unit(*unit, number++, each, user);
+    number = 0;
     /* With split DWARF the functions are in the .dwo or .dwp file of a skeleton unit. */
     for (const auto &unit : info->context->compile_units()) {
+        uint32_t own = number++;
         if (!unit->getDWOId())
             continue;
         DWARFUnit *split = unit->getNonSkeletonUnitDIE(false).getDwarfUnit();
         if (split && split->isDWOUnit())
-            visit_unit(*split, each, user);
+            visit_unit(*split, own, each, user);
     }
+}
+
+static bool refers_to_other_units(const DWARFAbbreviationDeclaration &abbreviation)
+{
+    if (abbreviation.getTag() != dwarf::DW_TAG_inlined_subroutine)
+        return false;
+    for (const auto &attribute : abbreviation.attributes())
+        if (attribute.Attr == dwarf::DW_AT_abstract_origin)
+            return attribute.Form == dwarf::DW_FORM_ref_addr;
+    return false;
+}
+
+/* What forms are used is in the abbreviations, which are few. */
+bool csp_debug_info_inlines_across_units(const struct csp_debug_info *info)
+{
+    const DWARFAbbreviationDeclarationSet *last = nullptr;
+    for (const auto &unit : info->context->compile_units()) {
+        const DWARFAbbreviationDeclarationSet *abbreviations = unit->getAbbreviations();
+        if (!abbreviations || abbreviations == last)
+            continue;
+        for (const auto &abbreviation : *abbreviations)
+            if (refers_to_other_units(abbreviation))
+                return true;
+        last = abbreviations;
+    }
+    return false;
 }
 
 static const Function &function_of(csp_debug_info *info, const DWARFDie &die)

@@ -25,10 +25,16 @@ size_t csp_debug_info_units(struct csp_debug_info *info);
 bool csp_debug_info_is_split(struct csp_debug_info *info);
 void csp_debug_info_close(struct csp_debug_info *info);
 
-/* One contiguous part [start, end) of a subprogram. `name` is the linkage name, or the plain name
- * where there is none, and lives as long as the debug information. */
-typedef void csp_subprogram_fn(void *user, const char *name, uint64_t start, uint64_t end);
+/* One contiguous part [start, end) of a subprogram of the compile unit number `unit`. `name` is the
+ * linkage name, or the plain name where there is none, and lives as long as the debug information.
+ */
+typedef void csp_subprogram_fn(void *user, const char *name, uint32_t unit, uint64_t start,
+                               uint64_t end);
 void csp_debug_info_subprograms(struct csp_debug_info *info, csp_subprogram_fn *each, void *user);
+
+/* Whether a unit has inlined a function that another unit defines (its description is found by
+ * DW_FORM_ref_addr): they were compiled together, with LTO. */
+bool csp_debug_info_inlines_across_units(const struct csp_debug_info *info);
 
 /* One frame of an instruction's inline stack. `function` lives as long as the
  * debug information; "<invalid>" where it has no name. */

@@ -1,5 +1,7 @@
 #include "profgen/llvm/preinline_run.h"
 
+#include "profgen/units.h"
+
 #include "llvm/ADT/SCCIterator.h"
 #include "llvm/Transforms/IPO/ProfiledCallGraph.h"
 
@@ -118,7 +120,8 @@ class PreInliner
     {
     }
 
-    void run()
+    /* Returns how many contexts the compiler cannot inline as it sees one unit at a time. */
+    uint64_t run()
     {
         for (FunctionId name : callersFirst())
             processFunction(name);
@@ -128,6 +131,7 @@ class PreInliner
                 !samples->getContext().hasState(InlinedContext))
                 node->setFunctionSamples(nullptr);
         }
+        return otherUnits;
     }
 
   private:
@@ -193,13 +197,18 @@ class PreInliner
         return static_cast<uint32_t>(samples->getBodySamples().size());
     }
 
-    void addCandidates(Queue &queue, const FunctionSamples *caller)
+    void addCandidates(Queue &queue, const FunctionSamples *caller, const FunctionSamples &inliner)
     {
         ContextTrieNode *node = tracker.getContextNodeForProfile(caller);
         for (auto &child : node->getAllChildContext()) {
             const FunctionSamples *callee = child.second.getFunctionSamples();
             if (!callee)
                 continue;
+            if (options.units &&
+                !csp_units_can_inline(options.units, inliner.getGUID(), callee->getGUID())) {
+                otherUnits++;
+                continue;
+            }
             uint64_t calls = 0;
             if (auto targets = caller->findCallTargetMapAt(child.second.getCallSiteLoc())) {
                 auto found = targets->find(callee->getFunction());
@@ -243,7 +252,7 @@ class PreInliner
         limit = std::min(limit, static_cast<unsigned>(options.limit_max));
         limit = std::max(limit, static_cast<unsigned>(options.limit_min));
         Queue queue;
-        addCandidates(queue, samples);
+        addCandidates(queue, samples, *samples);
         while (!queue.empty() && size < limit) {
             Candidate candidate = queue.top();
             queue.pop();
@@ -252,7 +261,7 @@ class PreInliner
             tracker.markContextSamplesInlined(candidate.samples);
             candidate.samples->getContext().setAttribute(ContextShouldBeInlined);
             size += static_cast<unsigned>(candidate.cost);
-            addCandidates(queue, candidate.samples);
+            addCandidates(queue, candidate.samples, *samples);
         }
     }
 
@@ -261,13 +270,14 @@ class PreInliner
     const csp_preinline_options &options;
     const csp_preinline_thresholds &thresholds;
     csp_inline_sizes *sizes;
+    uint64_t otherUnits = 0;
 };
 
 } // namespace
 
-void csp_preinline_run(SampleContextTracker &tracker, const csp::FunctionIds &ids,
-                       const csp_preinline_options &options,
-                       const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes)
+uint64_t csp_preinline_run(SampleContextTracker &tracker, const csp::FunctionIds &ids,
+                           const csp_preinline_options &options,
+                           const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes)
 {
-    PreInliner(tracker, ids, options, thresholds, sizes).run();
+    return PreInliner(tracker, ids, options, thresholds, sizes).run();
 }

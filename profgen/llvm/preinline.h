@@ -27,9 +27,14 @@ void csp_inline_sizes_destroy(struct csp_inline_sizes *sizes);
 void csp_inline_sizes_add(struct csp_inline_sizes *sizes, const struct csp_sized_frame *frames,
                           size_t count, uint32_t bytes);
 
+struct csp_units;
+
 struct csp_preinline_options {
     bool enabled;
-    bool replay;          /* decide as was decided for the profiled binary */
+    bool across_units;             /* the next build sees the whole program (LTO) */
+    const struct csp_units *units; /* of the binary: what the compiler cannot inline is merged; may
+                                      be null */
+    bool replay;                   /* decide as was decided for the profiled binary */
     bool by_context_cost; /* cost is bytes of code; else it is the number of places with counts */
     bool borrow_sizes;    /* of a function that the binary does not have, take that of any other
                              (llvm-profgen 22) instead of its number of places */

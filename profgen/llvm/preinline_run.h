@@ -14,9 +14,10 @@ struct csp_preinline_thresholds {
 };
 
 /* Merges and marks the profiles in the tracker. Profiles of contexts that are not to be inlined are
- * no longer in it. `sizes` may be null when the options do not need them. */
-void csp_preinline_run(llvm::SampleContextTracker &tracker, const csp::FunctionIds &ids,
-                       const csp_preinline_options &options,
-                       const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes);
+ * no longer in it. `sizes` may be null when the options do not need them. Returns how many were not
+ * to be inlined because they are in another compile unit than their inliner. */
+uint64_t csp_preinline_run(llvm::SampleContextTracker &tracker, const csp::FunctionIds &ids,
+                           const csp_preinline_options &options,
+                           const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes);
 
 #endif

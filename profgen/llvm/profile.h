@@ -84,6 +84,7 @@ struct csp_profile_result {
     uint64_t functions; /* top-level profiles written */
     uint64_t contexts;  /* contexts with counts before cold ones were merged */
     uint64_t merged_contexts, trimmed_functions;
+    uint64_t other_unit_contexts; /* not inlined as their function is in another compile unit */
     uint64_t total_samples;
     /* Counts per place with a count, in the least dense of the densest functions that together have
      * `density_cutoff` of all counts. 0: the profile is empty. */

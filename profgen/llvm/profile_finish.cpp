@@ -73,17 +73,20 @@ void collect(ContextTrieNode &node, SampleContextFrameVector &path, csp_profile 
     }
 }
 
-void preinline(csp_profile &profile, const csp_profile_options &options, const Thresholds &limits)
+uint64_t preinline(csp_profile &profile, const csp_profile_options &options,
+                   const Thresholds &limits)
 {
     SampleContextTracker tracker(profile.map, nullptr);
-    csp_preinline_run(tracker, profile.ids, options.preinline, {limits.cold, limits.hottest},
-                      options.preinline.by_context_cost ? options.sizes : nullptr);
+    uint64_t otherUnits =
+        csp_preinline_run(tracker, profile.ids, options.preinline, {limits.cold, limits.hottest},
+                          options.preinline.by_context_cost ? options.sizes : nullptr);
     SampleProfileMap result;
     SampleContextFrameVector path;
     for (auto &child : tracker.getRootContext().getAllChildContext())
         collect(child.second, path, profile, result);
     profile.map = std::move(result);
     profile.preinlined = true;
+    return otherUnits;
 }
 
 /* Every translation unit has its own function of these names, so a profile of one is meaningless
@@ -195,7 +198,7 @@ void finishContexts(csp_profile &profile, const csp_profile_options &options,
 {
     bool merge = options.merge_cold;
     if (options.preinline.enabled) {
-        preinline(profile, options, limits);
+        result.other_unit_contexts = preinline(profile, options, limits);
         merge = merge && options.merge_cold_given;
     }
     if (options.trim_cold || merge)
