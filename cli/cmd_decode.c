@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/progress.h"
 #include "decode/decode_output.h"
+#include "decode/perfdata_output.h"
 #include "decode/recording_samples.h"
 #include "decode/snapshot.h"
 
@@ -15,8 +16,10 @@ static const struct {
     const char *name;
     enum csp_decode_format format;
 } formats[] = {
-    {"script", CSP_DECODE_SCRIPT},   {"samples", CSP_DECODE_SAMPLES}, {"preagg", CSP_DECODE_PREAGG},
-    {"packets", CSP_DECODE_PACKETS}, {"ranges", CSP_DECODE_RANGES},   {"none", CSP_DECODE_NONE},
+    {"script", CSP_DECODE_SCRIPT},   {"samples", CSP_DECODE_SAMPLES},
+    {"preagg", CSP_DECODE_PREAGG},   {"perfdata", CSP_DECODE_PERFDATA},
+    {"packets", CSP_DECODE_PACKETS}, {"ranges", CSP_DECODE_RANGES},
+    {"none", CSP_DECODE_NONE},
 };
 
 static const struct {
@@ -40,6 +43,8 @@ struct decode {
     const struct csp_trace_input *trace;
     struct csp_output file;
     struct csp_decode_output output;
+    struct csp_perfdata_output *perfdata; /* null: another format */
+    struct csp_perfdata_output_stats written;
     struct csp_trace_stats stats;
     struct csp_recording_samples_stats samples;
     uint64_t period;
@@ -125,6 +130,12 @@ static int take_options(struct decode *decode, int argc, char **argv)
     if (decode->input && decode->snapshot_path)
         return csp_cli_usage(decode->cli, "-i and --snapshot exclude each other");
     bool packets = decode->output.format == CSP_DECODE_PACKETS;
+    bool perfdata = decode->output.format == CSP_DECODE_PERFDATA;
+    if (perfdata && decode->snapshot_path)
+        return csp_cli_usage(decode->cli,
+                             "--format perfdata is for recordings: a snapshot has no samples");
+    if (perfdata && (!decode->output_path || !strcmp(decode->output_path, "-")))
+        return csp_cli_usage(decode->cli, "--format perfdata needs a file to write: -o FILE");
     if (!decode->engine)
         decode->engine = packets ? csp_engine_create_opencsd : csp_engine_create_native;
     if (packets && decode->engine != csp_engine_create_opencsd)
@@ -174,17 +185,19 @@ static int decode_samples(struct decode *decode, struct csp_progress *progress)
     struct csp_trace_consumer consumer = csp_decode_output_consumer(&decode->output);
     enum csp_decode_format format = decode->output.format;
     bool print = format == CSP_DECODE_SAMPLES || format == CSP_DECODE_SCRIPT;
+    bool cut = format == CSP_DECODE_SAMPLES || format == CSP_DECODE_PERFDATA;
     struct csp_recording_samples_options options = {
         .create = decode->engine,
         .threads = decode->cli->threads,
+        .sample = decode->perfdata ? csp_perfdata_output_sample : NULL,
         .print = print ? csp_decode_output_print : NULL,
         .text = csp_decode_output_text,
         .all_stats = decode->cli->json,
-        .user = &decode->output,
+        .user = decode->perfdata ? (void *)decode->perfdata : &decode->output,
         .tee = &consumer,
         .started = format == CSP_DECODE_PACKETS ? csp_decode_output_started : NULL,
         .progress = progress,
-        .period = format == CSP_DECODE_SAMPLES ? decode->period : 0,
+        .period = cut ? decode->period : 0,
         .recorded_stacks = decode->recorded_stacks,
     };
     int error =
@@ -232,6 +245,28 @@ static int judge(struct decode *decode)
     return 0;
 }
 
+/* What was decoded is a file of its own shape: the output is only its place and its name. */
+static int open_perfdata(struct decode *decode)
+{
+    if (decode->output.format != CSP_DECODE_PERFDATA)
+        return 0;
+    if (!decode->file.temporary)
+        return csp_fail(&decode->cli->diag, CSP_ERR_USAGE,
+                        "%s: --format perfdata writes files only, no devices or pipes",
+                        decode->output_path);
+    return csp_perfdata_output_open(&decode->perfdata, decode->file.temporary, decode->recording,
+                                    &decode->cli->diag);
+}
+
+static int close_perfdata(struct decode *decode)
+{
+    if (!decode->perfdata)
+        return 0;
+    int error = csp_perfdata_output_close(decode->perfdata, &decode->written, &decode->cli->diag);
+    decode->perfdata = NULL;
+    return error;
+}
+
 static int write_output(struct decode *decode)
 {
     struct csp_diag *diag = &decode->cli->diag;
@@ -240,6 +275,8 @@ static int write_output(struct decode *decode)
         error =
             csp_output_open(&decode->file, decode->output_path ? decode->output_path : "-", diag);
     decode->output.stream = decode->file.stream;
+    if (!error)
+        error = open_perfdata(decode);
     if (error)
         return error;
     csp_decode_output_begin(&decode->output);
@@ -249,6 +286,9 @@ static int write_output(struct decode *decode)
     if (error)
         return error;
     csp_decode_output_end(&decode->output);
+    error = close_perfdata(decode);
+    if (error)
+        return error;
     bool nothing = !decode->trace->streams.len;
     return decode->file.stream && !nothing ? csp_output_commit(&decode->file, diag) : 0;
 }
@@ -308,6 +348,11 @@ static void print_json(const struct decode *decode, double seconds)
     csp_json_number(&json, "lost_bytes", engine->lost_bytes);
     if (decode->output.format == CSP_DECODE_SCRIPT)
         csp_json_number(&json, "empty_stacks", decode->output.empty_stacks);
+    if (decode->output.format == CSP_DECODE_PERFDATA) {
+        csp_json_number(&json, "written_samples", decode->written.samples);
+        csp_json_number(&json, "empty_stacks", decode->written.empty_stacks);
+        csp_json_number(&json, "cut_stacks", decode->written.cut_stacks);
+    }
     if (decode->recording)
         json_samples(&json, &decode->samples);
     csp_json_real(&json, "seconds", seconds);
@@ -354,6 +399,11 @@ static void print_summary(struct decode *decode)
                  "sample with an empty branch stack",
                  (unsigned long long)decode->output.empty_stacks,
                  decode->output.by_sample ? "samples" : "runs");
+    if (decode->output.format == CSP_DECODE_PERFDATA)
+        csp_note(&decode->cli->diag,
+                 "%s: %llu samples with branch stacks (%llu without a taken branch left out)",
+                 decode->output_path, (unsigned long long)decode->written.samples,
+                 (unsigned long long)decode->written.empty_stacks);
     print_stitching(decode);
 }
 
@@ -366,6 +416,7 @@ static double now(void)
 
 static void release(struct decode *decode)
 {
+    close_perfdata(decode);
     csp_output_abort(&decode->file);
     csp_decode_output_free(&decode->output);
     csp_snapshot_close(decode->snapshot);
@@ -418,6 +469,9 @@ const struct csp_command csp_command_decode = {
         "                   per pause sample, stitched or not; of a recording without any, "
         "samples\n"
         "                   are cut from the trace and their call stacks followed along it\n"
+        "           perfdata the same samples as a perf.data file with branch stacks, for perf "
+        "report,\n"
+        "                   perf2bolt -p, create_llvm_prof; needs -o\n"
         "  --period N       cut one every N instructions (1000), and one at each gap\n"
         "           preagg  counted branches and fall-throughs, for perf2bolt -pa\n"
         "           ranges  a line `start end instructions kind` per range: hexadecimal, end\n"

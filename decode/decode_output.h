@@ -11,10 +11,11 @@
 #include <stdio.h>
 
 enum csp_decode_format {
-    CSP_DECODE_SCRIPT,  /* mappings, then samples (without any: runs) as branch stacks */
-    CSP_DECODE_SAMPLES, /* csp_text_stitched_sample */
-    CSP_DECODE_PREAGG,  /* decode/preagg.h */
-    CSP_DECODE_PACKETS, /* `offset source text`, with the opencsd engine only */
+    CSP_DECODE_SCRIPT,   /* mappings, then samples (without any: runs) as branch stacks */
+    CSP_DECODE_SAMPLES,  /* csp_text_stitched_sample */
+    CSP_DECODE_PERFDATA, /* decode/perfdata_output.h: nothing is written here */
+    CSP_DECODE_PREAGG,   /* decode/preagg.h */
+    CSP_DECODE_PACKETS,  /* `offset source text`, with the opencsd engine only */
     CSP_DECODE_RANGES,
     CSP_DECODE_NONE,
 };

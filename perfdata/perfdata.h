@@ -4,6 +4,7 @@
 
 #include "perfdata/attr.h"
 #include "perfdata/auxtrace.h"
+#include "perfdata/copy.h"
 #include "perfdata/reader.h"
 #include "perfdata/record.h"
 #include "perfdata/sample_record.h"

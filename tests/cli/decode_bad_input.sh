@@ -14,6 +14,8 @@ expect 2 '-i needs a value' -i
 expect 2 "no format 'pretty'" --format pretty
 expect 2 "no engine 'steam'" --engine steam
 expect 2 'exclude each other' -i text --snapshot folder
+expect 2 'needs a file to write: -o FILE' --format perfdata -o -
+expect 2 'perfdata is for recordings' --snapshot folder --format perfdata
 expect 2 'needs --engine opencsd' -i text --format packets --engine native
 expect 3 'text: not a perf.data file' -i text
 expect 3 'empty: the file is empty' -i empty

@@ -15,43 +15,18 @@ static void print_message(void *user, enum csp_severity severity, const char *me
         fprintf(stderr, "%s: %s\n", severity == CSP_FAILURE ? "error" : "warning", message);
 }
 
-static struct csp_writer_id id_of(const struct csp_record *record)
-{
-    return (struct csp_writer_id){
-        .attr = record->attr,
-        .pid = record->pid,
-        .tid = record->tid,
-        .cpu = record->cpu,
-        .time = record->time,
-        .id = record->id,
-        .stream_id = record->stream_id,
-    };
-}
-
 static bool copy_kernel_record(struct csp_writer *writer, const struct csp_record *record)
 {
-    struct csp_writer_id id = id_of(record);
-    uint16_t mode = record->misc & CSP_MISC_CPUMODE_MASK;
+    struct csp_writer_id id = csp_copy_id(record);
     union {
-        struct csp_mmap_event mmap;
-        struct csp_comm_event comm;
-        struct csp_task_event task;
         struct csp_aux_event aux;
         struct csp_itrace_start_event start;
         struct csp_switch_event change;
         struct csp_lost_event lost;
     } event;
-    if (record->type == CSP_RECORD_MMAP2 && csp_record_mmap(record, &event.mmap))
-        csp_write_mmap2(writer, &id, mode, &event.mmap);
-    else if (record->type == CSP_RECORD_MMAP && csp_record_mmap(record, &event.mmap))
-        csp_write_mmap(writer, &id, mode, &event.mmap);
-    else if (csp_record_comm(record, &event.comm))
-        csp_write_comm(writer, &id, &event.comm);
-    else if (record->type == CSP_RECORD_FORK && csp_record_task(record, &event.task))
-        csp_write_fork(writer, &id, &event.task);
-    else if (record->type == CSP_RECORD_EXIT && csp_record_task(record, &event.task))
-        csp_write_exit(writer, &id, &event.task);
-    else if (csp_record_aux(record, &event.aux))
+    if (csp_copy_task_record(writer, &id, record))
+        return true;
+    if (csp_record_aux(record, &event.aux))
         csp_write_aux(writer, &id, &event.aux);
     else if (csp_record_itrace_start(record, &event.start))
         csp_write_itrace_start(writer, &id, &event.start);
@@ -75,7 +50,7 @@ static bool copy_sample(struct csp_writer *writer, const struct csp_attr *attr,
                         const struct csp_record *record, struct arrays *arrays)
 {
     struct csp_sample_record sample;
-    struct csp_writer_id id = id_of(record);
+    struct csp_writer_id id = csp_copy_id(record);
     if (!csp_sample_parse(attr, record, &sample))
         return false;
     arrays->chain.len = arrays->registers.len = arrays->branches.len = 0;
@@ -137,27 +112,6 @@ static bool copy_own_record(struct csp_writer *writer, const struct csp_record *
     return true;
 }
 
-static void copy_features(struct csp_writer *writer, const struct csp_perfdata_info *info)
-{
-    const char *const command[] = {info->command_line, NULL};
-    csp_writer_info(writer, &(struct csp_writer_info){
-                                .hostname = info->hostname,
-                                .os_release = info->os_release,
-                                .arch = info->arch,
-                                .perf_version = info->perf_version,
-                                .cpu_description = info->cpu_description,
-                                .cpu_id = info->cpu_id,
-                                .command = info->command_line ? command : NULL,
-                                .cpus_available = info->cpus_available,
-                                .cpus_online = info->cpus_online,
-                            });
-    for (size_t i = 0; i < info->build_id_count; i++) {
-        const struct csp_build_id_entry *entry = &info->build_ids[i];
-        csp_writer_build_id(writer, entry->misc & CSP_MISC_CPUMODE_MASK, entry->pid,
-                            &entry->build_id, entry->path);
-    }
-}
-
 static int copy(const struct csp_perfdata *reader, const char *path, struct csp_diag *diag)
 {
     struct csp_writer *writer = NULL;
@@ -170,7 +124,7 @@ static int copy(const struct csp_perfdata *reader, const char *path, struct csp_
     if (!error)
         error = csp_records_open(&records, reader, CSP_ORDER_FILE, diag);
     if (!error)
-        copy_features(writer, csp_perfdata_info(reader));
+        csp_copy_info(writer, csp_perfdata_info(reader));
     while (!error && csp_records_next(records, &record)) {
         const struct csp_attr *attr = csp_perfdata_attr(reader, record.attr);
         if (record.type == CSP_RECORD_SAMPLE ? copy_sample(writer, attr, &record, &arrays)
