@@ -24,8 +24,23 @@ static int choose_bolt(struct gen *gen)
     return CSP_EXIT_DONE;
 }
 
+/* Among the recordings there may be aggregates. */
+static void sort_inputs(struct gen *gen)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < gen->inputs.len; i++) {
+        const char *path = gen->inputs.data[i];
+        if (csp_aggregate_is(path))
+            csp_vec_push(&gen->aggregates, path);
+        else
+            gen->inputs.data[kept++] = path;
+    }
+    gen->inputs.len = kept;
+}
+
 static int check_options(struct gen *gen)
 {
+    sort_inputs(gen);
     struct csp_profgen_options *options = &gen->options;
     size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
     int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->branch_lists.len != 0) +
@@ -309,7 +324,8 @@ const struct csp_command csp_command_gen = {
         "-gmlt -fdebug-info-for-profiling). Options may be written --name VALUE or --name=VALUE.\n"
         "\n"
         "input:\n"
-        "  -i FILE             a recording (csprof.data; again for more; --perfdata)\n"
+        "  -i FILE             a recording (csprof.data; again for more; --perfdata), or an "
+        "aggregate\n"
         "  --perfscript FILE   samples as text, as `perf script -F ip,brstack --show-mmap-events`\n"
         "                      prints them (again for more files; --ps; - is standard input)\n"
         "  --aggregate FILE    what `csprof gen --format aggregate` or `csprof merge` wrote (again "

@@ -1,68 +1,219 @@
-/* csprof merge: aggregates into one. */
+/* csprof merge: aggregates and recordings into one aggregate. */
 #include "base/file.h"
+#include "base/parse.h"
+#include "base/progress.h"
+#include "cache/store.h"
 #include "cli/cli.h"
-#include "profgen/aggregate.h"
+#include "profgen/recording_input.h"
+#include "profgen/runs.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { USUAL_MEMORY = 256 << 20 };
+
+struct input {
+    const char *path;
+    uint64_t weight;
+};
 
 struct merge {
     struct csp_cli *cli;
-    const char *output_path;
-    CSP_VEC(const char *) inputs;
+    const char *output_path, *binary_path, *symfs;
+    CSP_VEC(struct input) inputs;
     bool duplicates;
+    uint64_t memory;
+    struct csp_store *store;
+    struct csp_profgen gen; /* for recordings */
+    bool opened;
+    struct csp_runs runs;
+    struct csp_aggregate all;
+    struct csp_aggregate_written written;
 };
 
-static int parse(struct merge *merge, int argc, char **argv)
+/* Reads "N,FILE". */
+static bool parse_weighted(const char *text, struct input *input)
 {
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "--output")) {
-            if (i + 1 == argc)
-                return csp_cli_usage(merge->cli, "%s needs a value", argv[i]);
-            merge->output_path = argv[++i];
-        } else if (!strcmp(argv[i], "--allow-duplicates")) {
-            merge->duplicates = true;
-        } else if (argv[i][0] == '-' && argv[i][1]) {
-            return csp_cli_usage(merge->cli, "unexpected argument '%s'", argv[i]);
-        } else {
-            csp_vec_push(&merge->inputs, argv[i]);
-        }
-    }
-    if (!merge->output_path || !merge->inputs.len)
-        return csp_cli_usage(merge->cli, "it takes -o FILE and the aggregates to merge");
+    const char *comma = strchr(text, ',');
+    if (!comma || !comma[1])
+        return false;
+    char *number = csp_strndup(text, (size_t)(comma - text));
+    bool is_count = csp_parse_count(number, &input->weight) && input->weight;
+    free(number);
+    input->path = comma + 1;
+    return is_count;
+}
+
+static int parse_option(struct merge *merge, const char *name, const char *value)
+{
+    struct input input;
+    if (!strcmp(name, "-o") || !strcmp(name, "--output"))
+        merge->output_path = value;
+    else if (!strcmp(name, "-b") || !strcmp(name, "--binary"))
+        merge->binary_path = value;
+    else if (!strcmp(name, "--symfs"))
+        merge->symfs = value;
+    else if (!strcmp(name, "--memory") && csp_parse_count(value, &merge->memory))
+        return CSP_EXIT_DONE;
+    else if (!strcmp(name, "--weighted-input") && parse_weighted(value, &input))
+        csp_vec_push(&merge->inputs, input);
+    else
+        return csp_cli_usage(merge->cli, "%s cannot be '%s'", name, value);
     return CSP_EXIT_DONE;
 }
 
-static int merge_all(const struct merge *merge, struct csp_aggregate *all)
+static bool takes_value(const char *name)
+{
+    static const char *const names[] = {"-o",       "--output",        "-b", "--binary", "--symfs",
+                                        "--memory", "--weighted-input"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+static int add_list(struct merge *merge, const char *path);
+
+static int parse(struct merge *merge, int argc, char **argv)
+{
+    int code = CSP_EXIT_DONE;
+    for (int i = 1; i < argc && code == CSP_EXIT_DONE; i++) {
+        if (takes_value(argv[i])) {
+            if (i + 1 == argc)
+                return csp_cli_usage(merge->cli, "%s needs a value", argv[i]);
+            code = parse_option(merge, argv[i], argv[i + 1]);
+            i++;
+        } else if (!strcmp(argv[i], "--allow-duplicates")) {
+            merge->duplicates = true;
+        } else if (argv[i][0] == '@') {
+            code = add_list(merge, argv[i] + 1);
+        } else if (argv[i][0] == '-' && argv[i][1]) {
+            return csp_cli_usage(merge->cli, "unexpected argument '%s'", argv[i]);
+        } else {
+            csp_vec_push(&merge->inputs, (struct input){argv[i], 1});
+        }
+    }
+    if (code == CSP_EXIT_DONE && (!merge->output_path || !merge->inputs.len))
+        return csp_cli_usage(merge->cli, "it takes -o FILE and what to merge");
+    return code;
+}
+
+/* A file with a name on each line. The names live as long as the program. */
+static int add_list(struct merge *merge, const char *path)
+{
+    struct csp_file file;
+    int error = csp_file_map(&file, path, &merge->cli->diag);
+    if (error)
+        return (int)csp_error_exit(error);
+    const char *at = (const char *)file.data, *end = at + file.size;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((newline ? newline : end) - at);
+        if (length)
+            csp_vec_push(&merge->inputs, (struct input){csp_strndup(at, length), 1});
+        at += length + 1;
+    }
+    csp_file_unmap(&file);
+    return CSP_EXIT_DONE;
+}
+
+/* The binary that recordings are looked through for: the one named, or the first one's own. */
+static int open_program(struct merge *merge, struct csp_recording *recording)
 {
     struct csp_diag *diag = &merge->cli->diag;
+    struct csp_profgen_options options = csp_profgen_defaults();
     int error = 0;
-    for (size_t i = 0; i < merge->inputs.len && !error; i++) {
-        struct csp_aggregate one;
-        error = csp_aggregate_read(&one, merge->inputs.data[i], diag);
-        if (!error)
-            error = csp_aggregate_merge(all, &one, merge->duplicates, merge->inputs.data[i], diag);
-        csp_aggregate_free(&one);
-    }
+    options.binary_path = merge->binary_path;
+    options.aggregate = options.digests = true;
+    options.duplicates = merge->duplicates;
+    options.store = merge->store;
+    options.threads = merge->cli->threads;
+    if (!options.binary_path)
+        error = csp_recording_main_program(recording, &options.binary_path, diag);
+    merge->opened = !error;
+    return error ? error : csp_profgen_open(&merge->gen, &options, diag);
+}
+
+static int add_recording(struct merge *merge, const struct input *input,
+                         struct csp_recording *recording)
+{
+    struct csp_diag *diag = &merge->cli->diag;
+    struct csp_aggregate aggregate = {0};
+    struct csp_progress progress;
+    const struct csp_aggregate_how add = {input->weight, merge->duplicates};
+    const struct csp_recording_how how = {
+        .engine = csp_engine_create_native, .threads = merge->cli->threads, .progress = &progress};
+    int error = merge->opened ? 0 : open_program(merge, recording);
+    if (error)
+        return error;
+    csp_progress_begin(&progress, "decoding", 0, merge->cli->quiet);
+    error = csp_recording_aggregate(&merge->gen, recording, &how, &aggregate, diag);
+    csp_progress_end(&progress);
+    if (!error)
+        error = csp_aggregate_merge(&merge->all, &aggregate, input->path, &add, diag);
+    csp_aggregate_free(&aggregate);
     return error;
 }
 
-static int write_output(const struct merge *merge, const struct csp_buf *bytes)
+static int add_input(struct merge *merge, const struct input *input)
 {
-    struct csp_output output = {0};
-    int error = csp_output_open(&output, merge->output_path, &merge->cli->diag);
-    if (error)
-        return error;
-    fwrite(bytes->data, 1, bytes->len, output.stream);
-    return csp_output_commit(&output, &merge->cli->diag);
+    struct csp_diag *diag = &merge->cli->diag;
+    const struct csp_aggregate_how how = {input->weight, merge->duplicates};
+    const struct csp_image_options images = {
+        .symfs = merge->symfs, .store = merge->store, .store_given = true};
+    struct csp_recording *recording = NULL;
+    if (csp_aggregate_is(input->path))
+        return csp_aggregate_read(&merge->all, input->path, &how, diag);
+    if (!merge->store)
+        merge->store = csp_store_open_usual(diag);
+    int error = csp_recording_open(&recording, input->path, &images, diag);
+    if (!error)
+        error = add_recording(merge, input, recording);
+    if (recording)
+        csp_recording_close(recording);
+    return error;
 }
 
-static void print_summary(const struct merge *merge, const struct csp_aggregate *all, size_t bytes)
+static int merge_all(struct merge *merge)
 {
-    const struct csp_sample_set *set = &all->set;
+    struct csp_progress progress;
+    int error = 0;
+    csp_progress_begin(&progress, "merging", merge->inputs.len, merge->cli->quiet);
+    for (size_t i = 0; i < merge->inputs.len && !error; i++) {
+        error = add_input(merge, &merge->inputs.data[i]);
+        if (!error)
+            error = csp_runs_relieve(&merge->runs, &merge->all.set, &merge->cli->diag);
+        csp_progress_at(&progress, i + 1);
+    }
+    csp_progress_end(&progress);
+    return error;
+}
+
+static int write_output(struct merge *merge)
+{
+    struct csp_diag *diag = &merge->cli->diag;
+    struct csp_output output = {0};
+    int error = csp_output_open(&output, merge->output_path, diag);
+    if (!error)
+        error = csp_aggregate_write_runs(&merge->all, &merge->runs, output.stream, &merge->written,
+                                         diag);
+    if (!error) {
+        csp_sample_set_warn(&merge->all.set, diag);
+        return csp_output_commit(&output, diag);
+    }
+    csp_output_abort(&output);
+    return error;
+}
+
+static void print_summary(const struct merge *merge)
+{
+    const struct csp_aggregate *all = &merge->all;
     if (!merge->cli->json) {
-        csp_note(&merge->cli->diag, "%s: %zu distinct of %llu samples of %s, %zu inputs, %zu bytes",
-                 merge->output_path, set->counts.len, (unsigned long long)set->stats.used,
-                 all->name, all->inputs.len, bytes);
+        csp_note(&merge->cli->diag,
+                 "%s: %llu distinct of %llu samples of %s, %zu inputs, %llu bytes",
+                 merge->output_path, (unsigned long long)merge->written.samples,
+                 (unsigned long long)all->set.stats.used, all->name, all->inputs.len,
+                 (unsigned long long)merge->written.bytes);
         return;
     }
     struct csp_buf text = {0};
@@ -73,10 +224,12 @@ static void print_summary(const struct merge *merge, const struct csp_aggregate 
     csp_json_string(&json, "binary", all->name);
     csp_json_string(&json, "build_id", build_id);
     csp_json_number(&json, "inputs", all->inputs.len);
-    csp_json_number(&json, "samples", set->stats.samples);
-    csp_json_number(&json, "used", set->stats.used);
-    csp_json_number(&json, "distinct_samples", set->counts.len);
-    csp_json_number(&json, "bytes", bytes);
+    csp_json_number(&json, "samples", all->set.stats.samples);
+    csp_json_number(&json, "used", all->set.stats.used);
+    csp_json_number(&json, "distinct_samples", merge->written.samples);
+    csp_json_number(&json, "saturated_counts", all->set.saturated);
+    csp_json_number(&json, "runs_put_aside", merge->runs.files.len);
+    csp_json_number(&json, "bytes", merge->written.bytes);
     csp_json_string(&json, "output", merge->output_path);
     csp_json_end(&json);
     fwrite(text.data, 1, text.len, stdout);
@@ -85,23 +238,22 @@ static void print_summary(const struct merge *merge, const struct csp_aggregate 
 
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    struct merge merge = {.cli = cli};
-    struct csp_aggregate all = {.set = {.contexts = true, .keep_all = true}};
-    struct csp_buf bytes = {0};
+    struct merge merge = {.cli = cli, .memory = USUAL_MEMORY, .all = csp_aggregate_empty()};
     int code = parse(&merge, argc, argv);
+    merge.runs.memory = merge.memory;
     if (code == CSP_EXIT_DONE) {
-        int error = merge_all(&merge, &all);
-        if (!error) {
-            csp_sample_set_warn(&all.set, &cli->diag);
-            csp_aggregate_write(&all, &bytes);
-            error = write_output(&merge, &bytes);
-        }
+        int error = merge_all(&merge);
         if (!error)
-            print_summary(&merge, &all, bytes.len);
+            error = write_output(&merge);
+        if (!error)
+            print_summary(&merge);
         code = (int)csp_error_exit(error);
     }
-    csp_buf_free(&bytes);
-    csp_aggregate_free(&all);
+    if (merge.opened)
+        csp_profgen_close(&merge.gen);
+    csp_runs_free(&merge.runs);
+    csp_aggregate_free(&merge.all);
+    csp_store_close(merge.store);
     csp_vec_free(&merge.inputs);
     return code;
 }
@@ -110,17 +262,24 @@ const struct csp_command csp_command_merge = {
     .name = "merge",
     .summary = CSP_MERGE_SUMMARY,
     .usage =
-        "usage: csprof merge -o FILE AGGREGATE...\n"
+        "usage: csprof merge -o FILE [options] INPUT...\n"
         "\n"
-        "Merges aggregates of one binary, as `csprof gen --format aggregate` and `csprof merge` "
-        "write\n"
-        "them: `csprof gen --aggregate FILE -b BINARY` then makes the profile of all their inputs. "
-        "What\n"
-        "is written does not depend on the order of the aggregates, or of earlier merges.\n"
+        "Merges what recordings told of one binary. An input is an aggregate, as `csprof gen\n"
+        "--format aggregate` and `csprof merge` write them, or a recording; @FILE is a list of\n"
+        "them, one a line. `csprof gen -i FILE -b BINARY` then makes the profile of all. What is\n"
+        "written does not depend on the order of the inputs, or on earlier merges.\n"
         "\n"
         "  -o, --output FILE   where to write\n"
-        "  --allow-duplicates  count an input twice that is in two of them; else that is an error\n"
+        "  --allow-duplicates  count a recording twice that is in two of them; else that is an\n"
+        "                      error\n"
+        "  --weighted-input N,FILE\n"
+        "                      an input of which each sample counts N times\n"
+        "  --memory BYTES      how much the samples may take (256Mi); what does not fit is put\n"
+        "                      aside in $TMPDIR\n"
+        "  -b, --binary FILE   of recordings: the binary, by default the one that most of the\n"
+        "                      first recording's callchains are in\n"
+        "  --symfs DIR         where else the recordings' files are\n"
         "\n"
-        "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 75 try again.\n",
+        "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment; 75 try again.\n",
     .run = run,
 };

@@ -9,26 +9,22 @@
  * The file, all numbers little-endian:
  *
  *     0   "CSPRAGGR"
- *     8   u32 version (1), u32 compression (0: none, 1: zstd)
- *     16  u64 size of the contents, u64 their XXH3-64
- *     32  u64 size as stored
- *     40  u64 XXH3-64 of the 40 bytes before
- *     48  the contents as stored
+ *     8   u32 version (2), u32 0
+ *     16  blocks (profgen/blocks.h) of these items, all numbers LEB128 unless said otherwise:
  *
- * The contents, all numbers LEB128 unless said otherwise:
- *
- *     build-id: length, bytes; u64 XXH3-64 of the binary's code; name of the binary: length, bytes
- *     inputs: how many, then 16 bytes of XXH3-128 for each, sorted
- *     whether any sample has a callchain (0, 1)
- *     samples seen, used; how many reasons, samples rejected for each (enum csp_reject); truncated
- *         callchains; branches in the binary, impossible ones, external ones
- *     branches: how many, then for each `from` less the one before, `to` less `from` (signed)
- *     callers: how many, then for each how many calls, each call less the one before (signed)
- *     samples: how many, then for each the number of its callers less the one before's, leaf
- *         (enum csp_sample_leaf), start, end, how many branches, their numbers, count
+ *     build-id: length, bytes; u64 XXH3-64 of the binary's code; name of the binary: length, bytes;
+ *         whether any sample has a callchain (0, 1); samples seen, used; how many reasons, samples
+ *         rejected for each (enum csp_reject); truncated callchains; branches in the binary,
+ *         impossible ones, external ones
+ *     inputs: how many; items of 16 bytes of XXH3-128 each, ascending
+ *     branches: how many; items: `from` less the one before, `to` less `from` (signed)
+ *     callers: how many; items: how many calls, each call less the one before (signed)
+ *     samples, items: 1 + the number of its callers less the one before's, leaf (enum
+ *         csp_sample_leaf), start, end, how many branches, their numbers, count
+ *     0
  *
  * Addresses are the binary's own; 1 is everything outside (CSP_EXTERNAL). Branches, callers and
- * samples are sorted.
+ * samples are distinct and sorted.
  */
 #ifndef CSP_PROFGEN_AGGREGATE_H
 #define CSP_PROFGEN_AGGREGATE_H
@@ -37,12 +33,14 @@
 #include "base/file.h"
 #include "profgen/sample_set.h"
 
+struct csp_runs;
+
 /* Of an input's bytes. */
 struct csp_digest {
     uint8_t bytes[16];
 };
 
-typedef CSP_VEC(struct csp_digest) csp_digests;
+typedef CSP_VEC(struct csp_digest) csp_digests; /* ascending */
 
 struct csp_aggregate {
     struct csp_build_id build_id;
@@ -62,19 +60,42 @@ int csp_digest_input(struct csp_digest *digest, const struct csp_input *input,
 int csp_digests_add(csp_digests *digests, const csp_digests *more, bool allowed, const char *path,
                     struct csp_diag *diag);
 
-/* Reads a file. Errors: CSP_ERR_INPUT: it is none, damaged, or of another version; the message
- * names the offset. CSP_ERR_IO. Free after an error too. */
-int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct csp_diag *diag);
+struct csp_aggregate_how {
+    uint64_t weight; /* of each sample; 0 is 1 */
+    bool duplicates; /* an input may be counted twice */
+};
+
+/* Whether a file begins like one. */
+bool csp_aggregate_is(const char *path);
+/* Reads a file and adds it to an aggregate of the same binary; one without a name is empty, and
+ * takes over what the file is of. Errors: CSP_ERR_INPUT: it is none, damaged, of another version or
+ * binary, or has an input that was added before; the message names the offset. CSP_ERR_IO. What was
+ * added before the error stays; free after an error too. */
+int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path,
+                       const struct csp_aggregate_how *how, struct csp_diag *diag);
 /* The same of a file in memory. `path` is for messages. */
 int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
-                        const char *path, struct csp_diag *diag);
-/* Appends the file to `out`. Sorts the inputs. */
-void csp_aggregate_write(struct csp_aggregate *aggregate, struct csp_buf *out);
-/* Adds another aggregate of the same binary; the first one takes an empty one over. Errors:
- * CSP_ERR_INPUT: of another binary, or an input is in both (unless duplicates are allowed). `path`
- * is the other's. */
+                        const char *path, const struct csp_aggregate_how *how,
+                        struct csp_diag *diag);
+/* The same of another one in memory. */
 int csp_aggregate_merge(struct csp_aggregate *aggregate, const struct csp_aggregate *other,
-                        bool duplicates, const char *path, struct csp_diag *diag);
+                        const char *path, const struct csp_aggregate_how *how,
+                        struct csp_diag *diag);
+/* Writes the file to a stream, whose errors are found by who closes it, or, when that is null,
+ * appends it to `out`; returns its size. */
+uint64_t csp_aggregate_write(const struct csp_aggregate *aggregate, FILE *stream,
+                             struct csp_buf *out);
+struct csp_aggregate_written {
+    uint64_t samples, bytes; /* distinct ones; of the file */
+};
+/* The same with the samples that were put aside (profgen/runs.h). Errors: those of csp_runs_put and
+ * csp_runs_merge. */
+int csp_aggregate_write_runs(struct csp_aggregate *aggregate, struct csp_runs *runs, FILE *stream,
+                             struct csp_aggregate_written *written, struct csp_diag *diag);
+static inline struct csp_aggregate csp_aggregate_empty(void)
+{
+    return (struct csp_aggregate){.set = {.contexts = true, .keep_all = true}};
+}
 void csp_aggregate_free(struct csp_aggregate *aggregate);
 
 #endif

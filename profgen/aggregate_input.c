@@ -15,7 +15,7 @@ static void add_set(struct csp_sample_set *set, struct csp_sample_set *other)
 {
     struct csp_sample_set kept = csp_sample_set_like(set);
     if (set->stats.samples || !set->contexts || (!set->keep_all && lacks_callchains(other))) {
-        csp_sample_set_merge(set, other);
+        csp_sample_set_merge(set, other, 1);
         return;
     }
     csp_sample_set_free(set);
@@ -51,8 +51,8 @@ int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *agg
 
 int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
-    struct csp_aggregate aggregate;
-    int error = csp_aggregate_read(&aggregate, path, diag);
+    struct csp_aggregate aggregate = csp_aggregate_empty();
+    int error = csp_aggregate_read(&aggregate, path, NULL, diag);
     if (!error)
         error = csp_profgen_add_aggregate(gen, &aggregate, path, diag);
     csp_aggregate_free(&aggregate);
@@ -77,6 +77,6 @@ void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out)
         .callchains = csp_sample_set_has_callchains(&gen->set),
         .set = gen->set,
     };
-    csp_aggregate_write(&aggregate, out);
+    csp_aggregate_write(&aggregate, NULL, out);
     free(aggregate.name);
 }

@@ -1,262 +1,298 @@
-#include "profgen/aggregate.h"
-
-#include "base/alloc.h"
-#include "base/bytes.h"
-#include "base/file.h"
 #include "profgen/aggregate_format.h"
 
+#include "base/alloc.h"
+
+#include <fcntl.h>
 #include <string.h>
-#include <xxhash.h>
-#include <zstd.h>
+#include <unistd.h>
 
-/* The file's header in numbers. */
-struct header {
-    uint32_t compression;
-    uint64_t size, checksum, stored;
-};
-
+/* What is read is added to a set that may have branches, callers and samples already: the numbers
+ * in the file are looked up once, and then translated. */
 struct reader {
-    struct csp_cursor cursor;
-    const uint8_t *start;
-    const char *path;
-    struct csp_aggregate *aggregate;
+    struct csp_block_reader blocks;
+    struct csp_sample_set *set;
+    uint32_t *branches, *callers; /* what the numbers in the file are in the set */
+    size_t branch_len, caller_len;
+    uint64_t weight;
     struct csp_diag *diag;
 };
 
-static int read_header(const struct csp_file *file, struct header *header, struct csp_diag *diag)
-{
-    static const char what[] = "%s is no aggregate, as `csprof gen --format aggregate` writes "
-                               "them: expected " CSP_AGGREGATE_MAGIC " at offset 0";
-    if (file->size < CSP_AGGREGATE_HEADER || memcmp(file->data, CSP_AGGREGATE_MAGIC, 8) != 0)
-        return csp_fail(diag, CSP_ERR_INPUT, what, file->path);
-    struct csp_cursor cursor = csp_cursor(file->data + 8, CSP_AGGREGATE_HEADER - 8);
-    uint32_t version = csp_cursor_u32(&cursor);
-    header->compression = csp_cursor_u32(&cursor);
-    header->size = csp_cursor_u64(&cursor);
-    header->checksum = csp_cursor_u64(&cursor);
-    header->stored = csp_cursor_u64(&cursor);
-    if (version != CSP_AGGREGATE_VERSION)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s: offset 8: version %u, and this csprof knows version %d", file->path,
-                        version, CSP_AGGREGATE_VERSION);
-    if (csp_cursor_u64(&cursor) != XXH3_64bits(file->data, CSP_AGGREGATE_HEADER - 8))
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: offset 40: the checksum of the header is wrong",
-                        file->path);
-    if (header->stored != file->size - CSP_AGGREGATE_HEADER)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s: offset 32: %llu bytes were stored from offset 48 on, and there are "
-                        "%zu: it was cut short, or something was appended",
-                        file->path, (unsigned long long)header->stored,
-                        file->size - CSP_AGGREGATE_HEADER);
-    bool possible = header->compression == CSP_AGGREGATE_PLAIN
-                        ? header->size == header->stored
-                        : header->compression == CSP_AGGREGATE_ZSTD &&
-                              header->size / CSP_AGGREGATE_LARGEST_RATIO <= header->stored;
-    if (!possible)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: offset 12: impossible compression", file->path);
-    return 0;
-}
-
-/* The contents, which the caller frees. */
-static int unpack(const struct csp_file *file, const struct header *header, uint8_t **contents,
-                  struct csp_diag *diag)
-{
-    const uint8_t *stored = file->data + CSP_AGGREGATE_HEADER;
-    *contents = csp_malloc(header->size + 1);
-    size_t size = header->stored;
-    if (header->compression == CSP_AGGREGATE_PLAIN)
-        memcpy(*contents, stored, size);
-    else
-        size = ZSTD_decompress(*contents, header->size, stored, header->stored);
-    if (ZSTD_isError(size) || size != header->size)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: offset 48: cannot be decompressed%s%s",
-                        file->path, ZSTD_isError(size) ? ": " : "",
-                        ZSTD_isError(size) ? ZSTD_getErrorName(size) : "");
-    if (XXH3_64bits(*contents, size) != header->checksum)
-        return csp_fail(diag, CSP_ERR_INPUT,
-                        "%s: offset 24: the checksum of the contents is wrong: it is damaged",
-                        file->path);
-    return 0;
-}
-
 static int malformed(const struct reader *reader, const char *expected)
 {
-    return csp_fail(reader->diag, CSP_ERR_INPUT, "%s: offset %zu of its contents: expected %s",
-                    reader->path, (size_t)(reader->cursor.at - reader->start), expected);
+    const struct csp_block_reader *blocks = &reader->blocks;
+    return csp_fail(reader->diag, CSP_ERR_INPUT,
+                    "%s: offset %llu: in the block there, %zu bytes before its end: expected %s",
+                    blocks->path, (unsigned long long)blocks->start,
+                    csp_cursor_left(&blocks->cursor), expected);
 }
 
-/* A number of things of at least `least` bytes each; sets `overrun` when there is no room for them.
- */
-static size_t read_count(struct reader *reader, size_t least)
+static int next_item(struct reader *reader, const char *expected)
 {
-    uint64_t count = csp_cursor_uleb(&reader->cursor);
-    if (count > csp_cursor_left(&reader->cursor) / least)
-        reader->cursor.overrun = true;
-    return reader->cursor.overrun ? 0 : (size_t)count;
+    int error = csp_block_next(&reader->blocks, reader->diag);
+    return !error && reader->blocks.ended ? malformed(reader, expected) : error;
 }
 
-static int read_identity(struct reader *reader)
+/* How many there are. No more than the file may have: each takes a bit at least. */
+static int read_count(struct reader *reader, size_t *count, const char *expected)
 {
-    struct csp_aggregate *aggregate = reader->aggregate;
-    struct csp_cursor *cursor = &reader->cursor;
-    size_t size = read_count(reader, 1);
-    if (size > sizeof aggregate->build_id.bytes)
-        return malformed(reader, "a build-id of at most 20 bytes");
-    const uint8_t *bytes = csp_cursor_take(cursor, size);
-    if (bytes)
-        memcpy(aggregate->build_id.bytes, bytes, size);
-    aggregate->build_id.size = (uint8_t)size;
-    aggregate->code = csp_cursor_u64(cursor);
-    size = read_count(reader, 1);
-    bytes = csp_cursor_take(cursor, size);
-    aggregate->name = csp_asprintf("%.*s", bytes ? (int)size : 0, bytes ? (const char *)bytes : "");
-    size_t inputs = read_count(reader, sizeof(struct csp_digest));
-    for (size_t i = 0; i < inputs; i++) {
-        struct csp_digest digest;
-        bytes = csp_cursor_take(cursor, sizeof digest.bytes);
-        if (!bytes)
-            break;
-        memcpy(digest.bytes, bytes, sizeof digest.bytes);
-        csp_vec_push(&aggregate->inputs, digest);
-    }
-    aggregate->callchains = csp_cursor_uleb(cursor);
-    return cursor->overrun ? malformed(reader, "a binary and its inputs") : 0;
+    int error = next_item(reader, expected);
+    *count = (size_t)csp_cursor_uleb(&reader->blocks.cursor);
+    if (!error && (reader->blocks.cursor.overrun || *count > UINT32_MAX - 1))
+        error = malformed(reader, expected);
+    return error;
 }
 
-static int read_stats(struct reader *reader)
+static void read_stats(struct csp_cursor *cursor, struct csp_sample_set_stats *stats)
 {
-    struct csp_sample_set_stats *stats = &reader->aggregate->set.stats;
-    struct csp_cursor *cursor = &reader->cursor;
     stats->samples = csp_cursor_uleb(cursor);
     stats->used = csp_cursor_uleb(cursor);
-    if (csp_cursor_uleb(cursor) != CSP_REJECT_COUNT)
-        return malformed(reader, "as many reasons to reject samples as are known");
+    cursor->overrun |= csp_cursor_uleb(cursor) != CSP_REJECT_COUNT;
     for (int i = 0; i < CSP_REJECT_COUNT; i++)
         stats->rejected[i] = csp_cursor_uleb(cursor);
     stats->truncated_callchains = csp_cursor_uleb(cursor);
     stats->branches = csp_cursor_uleb(cursor);
     stats->impossible_branches = csp_cursor_uleb(cursor);
     stats->external_branches = csp_cursor_uleb(cursor);
-    return cursor->overrun ? malformed(reader, "statistics") : 0;
+}
+
+static int read_identity(struct reader *reader, struct csp_aggregate *head)
+{
+    static const char expected[] = "a binary and statistics";
+    struct csp_cursor *cursor = &reader->blocks.cursor;
+    int error = next_item(reader, expected);
+    if (error)
+        return error;
+    size_t size = (size_t)csp_cursor_uleb(cursor);
+    const uint8_t *bytes = NULL;
+    if (size <= sizeof head->build_id.bytes)
+        bytes = csp_cursor_take(cursor, size);
+    if (!bytes)
+        return malformed(reader, "a build-id of at most 20 bytes");
+    memcpy(head->build_id.bytes, bytes, size);
+    head->build_id.size = (uint8_t)size;
+    head->code = csp_cursor_u64(cursor);
+    size = (size_t)csp_cursor_uleb(cursor);
+    bytes = csp_cursor_take(cursor, size);
+    head->name = bytes ? csp_strndup((const char *)bytes, size) : csp_strdup("");
+    head->callchains = csp_cursor_uleb(cursor);
+    read_stats(cursor, &head->set.stats);
+    return cursor->overrun ? malformed(reader, expected) : 0;
+}
+
+static int read_inputs(struct reader *reader, csp_digests *inputs)
+{
+    static const char expected[] = "digests of inputs, ascending";
+    size_t count;
+    int error = read_count(reader, &count, "inputs");
+    for (size_t i = 0; i < count && !error; i++) {
+        struct csp_digest digest = {{0}};
+        error = next_item(reader, expected);
+        const uint8_t *bytes =
+            error ? NULL : csp_cursor_take(&reader->blocks.cursor, sizeof digest.bytes);
+        if (bytes)
+            memcpy(digest.bytes, bytes, sizeof digest.bytes);
+        if (!error && (!bytes || (i && memcmp(inputs->data[i - 1].bytes, bytes, 16) >= 0)))
+            error = malformed(reader, expected);
+        if (!error)
+            csp_vec_push(inputs, digest);
+    }
+    return error;
+}
+
+/* Room for what the file says it has, growing with what was really there. */
+static void note(uint32_t **numbers, size_t *len, uint32_t number)
+{
+    if (!(*len & (*len - 1)))
+        *numbers = csp_realloc_array(*numbers, *len ? 2 * *len : 1, sizeof **numbers);
+    (*numbers)[(*len)++] = number;
 }
 
 static int read_branches(struct reader *reader)
 {
-    struct csp_sample_set *set = &reader->aggregate->set;
-    uint64_t from = 0;
-    size_t count = read_count(reader, 2);
-    for (size_t i = 0; i < count && !reader->cursor.overrun; i++) {
-        from += csp_cursor_uleb(&reader->cursor);
-        uint64_t to = from + (uint64_t)csp_cursor_sleb(&reader->cursor);
-        if (csp_pairs_at(&set->branches, from, to) != i)
-            return malformed(reader, "distinct branches");
-        csp_vec_push(&set->branch_infos, (struct csp_set_branch){0});
+    static const char expected[] = "branches, ascending";
+    struct csp_sample_set *set = reader->set;
+    uint64_t from = 0, to = 0;
+    size_t count;
+    int error = read_count(reader, &count, "branches");
+    for (size_t i = 0; i < count && !error; i++) {
+        error = next_item(reader, expected);
+        uint64_t step = csp_cursor_uleb(&reader->blocks.cursor), before = to;
+        from += step;
+        to = from + (uint64_t)csp_cursor_sleb(&reader->blocks.cursor);
+        if (!error && (reader->blocks.cursor.overrun || (i && !step && to <= before)))
+            error = malformed(reader, expected);
+        if (error)
+            break;
+        uint32_t number = csp_pairs_at(&set->branches, from, to);
+        if (number == set->branch_infos.len)
+            csp_vec_push(&set->branch_infos, (struct csp_set_branch){0});
+        note(&reader->branches, &reader->branch_len, number);
     }
-    return reader->cursor.overrun ? malformed(reader, "branches") : 0;
+    return error;
 }
 
 static int read_callers(struct reader *reader)
 {
-    struct csp_sample_set *set = &reader->aggregate->set;
-    size_t count = read_count(reader, 1);
-    for (size_t i = 0; i < count && !reader->cursor.overrun; i++) {
-        size_t calls = read_count(reader, 1);
+    static const char expected[] = "callers";
+    struct csp_sample_set *set = reader->set;
+    struct csp_cursor *cursor = &reader->blocks.cursor;
+    size_t count;
+    int error = read_count(reader, &count, expected);
+    for (size_t i = 0; i < count && !error; i++) {
+        error = next_item(reader, expected);
+        size_t calls = (size_t)csp_cursor_uleb(cursor);
         uint64_t call = 0;
         set->frames.len = 0;
-        for (size_t c = 0; c < calls; c++) {
-            call += (uint64_t)csp_cursor_sleb(&reader->cursor);
+        for (size_t c = 0; c < calls && !cursor->overrun; c++) {
+            call += (uint64_t)csp_cursor_sleb(cursor);
             csp_vec_push(&set->frames, call);
         }
-        if (csp_intern(&set->callers, set->frames.data, calls * sizeof *set->frames.data) != i)
-            return malformed(reader, "distinct callers");
+        if (!error && cursor->overrun)
+            error = malformed(reader, expected);
+        if (!error)
+            note(&reader->callers, &reader->caller_len,
+                 csp_intern(&set->callers, set->frames.data, calls * sizeof call));
     }
-    return reader->cursor.overrun ? malformed(reader, "callers") : 0;
+    return error;
+}
+
+/* The hot loop of merging: numbers have one or two bytes. */
+static bool read_numbers(struct reader *reader, struct csp_flat_sample *sample)
+{
+    struct csp_cursor *cursor = &reader->blocks.cursor;
+    const uint32_t *branches = reader->branches;
+    size_t known = reader->branch_len;
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint64_t number;
+        const uint8_t *at = cursor->at;
+        if (cursor->end - at >= 2 && !(at[0] & at[1] & 0x80)) {
+            unsigned more = at[0] >> 7;
+            number = (at[0] & 0x7fU) | ((unsigned)at[1] << 7 & (0U - more));
+            cursor->at = at + 1 + more;
+        } else {
+            number = csp_cursor_uleb(cursor);
+        }
+        if (number >= known)
+            return false;
+        sample->branches[i] = branches[number];
+    }
+    return true;
 }
 
 static int read_sample(struct reader *reader, uint64_t *callers)
 {
-    struct csp_sample_set *set = &reader->aggregate->set;
-    struct csp_cursor *cursor = &reader->cursor;
-    struct csp_flat_sample fields = {0};
-    *callers += csp_cursor_uleb(cursor);
-    fields.leaf = (uint32_t)csp_cursor_uleb(cursor);
-    fields.start = csp_cursor_uleb(cursor);
-    fields.end = csp_cursor_uleb(cursor);
-    size_t count = read_count(reader, 1);
-    set->numbers.len = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t branch = csp_cursor_uleb(cursor);
-        if (branch >= set->branches.list.len)
-            return malformed(reader, "the number of a branch");
-        csp_vec_push(&set->numbers, (uint32_t)branch);
-    }
-    uint64_t times = csp_cursor_uleb(cursor);
-    if (cursor->overrun || !times)
-        return malformed(reader, "a sample");
-    if (*callers >= set->callers.entries.len)
+    struct csp_sample_set *set = reader->set;
+    struct csp_cursor *cursor = &reader->blocks.cursor;
+    uint32_t leaf = (uint32_t)csp_cursor_uleb(cursor);
+    uint64_t start = csp_cursor_uleb(cursor), end = csp_cursor_uleb(cursor);
+    uint64_t len = csp_cursor_uleb(cursor);
+    if (*callers >= reader->caller_len)
         return malformed(reader, "the number of callers");
-    if (!count && !(fields.start && fields.end))
+    if (len > csp_cursor_left(cursor))
+        return malformed(reader, "as many branches");
+    if (!len && !(start && end))
         return malformed(reader, "a sample with branches, or with a start and an end");
-    struct csp_flat_sample *sample =
-        csp_sample_set_scratch(set, set->numbers.data, (uint32_t)set->numbers.len);
-    sample->callers = (uint32_t)*callers;
-    sample->leaf = fields.leaf;
-    sample->start = fields.start;
-    sample->end = fields.end;
-    csp_sample_set_count(set, sample, times);
+    struct csp_flat_sample *sample = csp_sample_set_scratch(set, NULL, (uint32_t)len);
+    sample->callers = reader->callers[*callers];
+    sample->leaf = leaf;
+    sample->start = start;
+    sample->end = end;
+    if (!read_numbers(reader, sample))
+        return malformed(reader, "the number of a branch");
+    uint64_t count = csp_cursor_uleb(cursor);
+    if (cursor->overrun || !count)
+        return malformed(reader, "a sample and its count");
+    csp_sample_set_count(set, sample, csp_sample_set_times(set, count, reader->weight));
     return 0;
 }
 
 static int read_samples(struct reader *reader)
 {
-    size_t count = read_count(reader, 6);
     uint64_t callers = 0;
-    int error = reader->cursor.overrun ? malformed(reader, "samples") : 0;
-    for (size_t i = 0; i < count && !error; i++)
+    for (;;) {
+        int error = next_item(reader, "a sample, or the end of samples");
+        if (error)
+            return error;
+        uint64_t step = csp_cursor_uleb(&reader->blocks.cursor);
+        if (!step)
+            break;
+        callers += step - 1;
         error = read_sample(reader, &callers);
-    if (!error && csp_cursor_left(&reader->cursor))
-        error = malformed(reader, "the end");
-    return error;
+        if (error)
+            return error;
+    }
+    int error = csp_block_next(&reader->blocks, reader->diag);
+    return error || reader->blocks.ended ? error : malformed(reader, "the end");
+}
+
+static int read_header(const uint8_t *data, size_t size, const char *path, struct csp_diag *diag)
+{
+    if (size < CSP_AGGREGATE_HEADER || memcmp(data, CSP_AGGREGATE_MAGIC, 8) != 0)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s is no aggregate, as `csprof gen --format aggregate` writes them: "
+                        "expected " CSP_AGGREGATE_MAGIC " at offset 0",
+                        path);
+    if (csp_load32(data + 8) != CSP_AGGREGATE_VERSION)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: offset 8: version %u, and this csprof knows version %d", path,
+                        csp_load32(data + 8), CSP_AGGREGATE_VERSION);
+    if (csp_load32(data + 12))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: offset 12: expected 0", path);
+    return 0;
 }
 
 int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
-                        const char *path, struct csp_diag *diag)
+                        const char *path, const struct csp_aggregate_how *how,
+                        struct csp_diag *diag)
 {
-    const struct csp_file file = {.data = data, .size = size, .path = (char *)(uintptr_t)path};
-    struct header header = {0};
-    uint8_t *contents = NULL;
-    *aggregate = (struct csp_aggregate){.set = {.contexts = true, .keep_all = true}};
-    int error = read_header(&file, &header, diag);
+    struct csp_aggregate head = {0};
+    struct reader reader = {
+        .blocks = {.data = data, .size = size, .path = path, .offset = CSP_AGGREGATE_HEADER},
+        .set = &aggregate->set,
+        .weight = how && how->weight ? how->weight : 1,
+        .diag = diag,
+    };
+    int error = read_header(data, size, path, diag);
     if (!error)
-        error = unpack(&file, &header, &contents, diag);
-    if (!error) {
-        struct reader reader = {.cursor = csp_cursor(contents, header.size),
-                                .start = contents,
-                                .path = path,
-                                .aggregate = aggregate,
-                                .diag = diag};
-        error = read_identity(&reader);
-        if (!error)
-            error = read_stats(&reader);
-        if (!error)
-            error = read_branches(&reader);
-        if (!error)
-            error = read_callers(&reader);
-        if (!error)
-            error = read_samples(&reader);
-    }
-    free(contents);
+        error = read_identity(&reader, &head);
+    if (!error)
+        error = read_inputs(&reader, &head.inputs);
+    if (!error)
+        error = csp_aggregate_begin_merge(aggregate, &head, path, how && how->duplicates, diag);
+    if (!error)
+        error = read_branches(&reader);
+    if (!error)
+        error = read_callers(&reader);
+    if (!error)
+        error = read_samples(&reader);
+    if (!error)
+        csp_sample_set_merge_stats(&aggregate->set, &head.set.stats, reader.weight);
+    free(reader.branches);
+    free(reader.callers);
+    csp_block_reader_free(&reader.blocks);
+    csp_aggregate_free(&head);
     return error;
 }
 
-int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path, struct csp_diag *diag)
+int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path,
+                       const struct csp_aggregate_how *how, struct csp_diag *diag)
 {
     struct csp_file file;
-    *aggregate = (struct csp_aggregate){0};
     int error = csp_file_map(&file, path, diag);
     if (error)
         return error;
-    error = csp_aggregate_parse(aggregate, file.data, file.size, file.path, diag);
+    error = csp_aggregate_parse(aggregate, file.data, file.size, file.path, how, diag);
     csp_file_unmap(&file);
     return error;
+}
+
+bool csp_aggregate_is(const char *path)
+{
+    char magic[8];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+              !memcmp(magic, CSP_AGGREGATE_MAGIC, sizeof magic);
+    if (fd >= 0)
+        close(fd);
+    return is;
 }

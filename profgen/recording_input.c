@@ -294,25 +294,48 @@ static int add_samples(struct reader *reader, struct csp_recording *recording,
     return error;
 }
 
-int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
-                          const struct csp_recording_how *how, struct csp_diag *diag)
+static struct reader begin(struct csp_profgen *gen, struct csp_recording *recording,
+                           const struct csp_recording_how *how)
 {
     struct reader reader = {
         .gen = gen, .watch = how->watch, .spaces = csp_recording_spaces(recording)};
-    struct csp_aggregate aggregate = {0};
     reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
+    return reader;
+}
+
+static void end(struct reader *reader)
+{
+    free(reader->ours);
+    csp_vec_free(&reader->frames);
+    csp_vec_free(&reader->branches);
+}
+
+int csp_recording_aggregate(struct csp_profgen *gen, struct csp_recording *recording,
+                            const struct csp_recording_how *how, struct csp_aggregate *aggregate,
+                            struct csp_diag *diag)
+{
+    struct reader reader = begin(gen, recording, how);
+    *aggregate = (struct csp_aggregate){0};
+    int error = make_aggregate(&reader, recording, how, aggregate, diag);
+    end(&reader);
+    return error;
+}
+
+int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
+                          const struct csp_recording_how *how, struct csp_diag *diag)
+{
+    struct csp_aggregate aggregate;
     int error;
     if (gen->options.compat || is_slice(how)) {
+        struct reader reader = begin(gen, recording, how);
         error = add_samples(&reader, recording, how, diag);
-    } else {
-        error = make_aggregate(&reader, recording, how, &aggregate, diag);
-        if (!error)
-            error = csp_profgen_add_aggregate(
-                gen, &aggregate, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
-        csp_aggregate_free(&aggregate);
+        end(&reader);
+        return error;
     }
-    free(reader.ours);
-    csp_vec_free(&reader.frames);
-    csp_vec_free(&reader.branches);
+    error = csp_recording_aggregate(gen, recording, how, &aggregate, diag);
+    if (!error)
+        error = csp_profgen_add_aggregate(
+            gen, &aggregate, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+    csp_aggregate_free(&aggregate);
     return error;
 }

@@ -37,5 +37,10 @@ struct csp_recording_how {
  * recording, or with another build-id. */
 int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recording,
                           const struct csp_recording_how *how, struct csp_diag *diag);
+/* The aggregate of a recording, likewise; `gen` was opened to make an aggregate, and does not
+ * change. Free it after an error too. */
+int csp_recording_aggregate(struct csp_profgen *gen, struct csp_recording *recording,
+                            const struct csp_recording_how *how, struct csp_aggregate *aggregate,
+                            struct csp_diag *diag);
 
 #endif

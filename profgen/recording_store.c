@@ -27,7 +27,7 @@ bool csp_recording_store_get(const struct csp_profgen *gen, const struct csp_run
     struct csp_store *store = gen->options.store;
     struct csp_store_entry entry;
     uint32_t told = 0;
-    *aggregate = (struct csp_aggregate){0};
+    *aggregate = csp_aggregate_empty();
     if (!csp_store_get(store, kind, key->text.data, key->text.len, &entry))
         return false;
     if (entry.size >= sizeof told)
@@ -35,7 +35,7 @@ bool csp_recording_store_get(const struct csp_profgen *gen, const struct csp_run
     const char *messages = (const char *)entry.data + sizeof told;
     bool found = entry.size >= sizeof told && told <= entry.size - sizeof told &&
                  !csp_aggregate_parse(aggregate, messages + told, entry.size - sizeof told - told,
-                                      kind, NULL) &&
+                                      kind, NULL, NULL) &&
                  csp_messages_again(messages, told, diag);
     if (!found)
         csp_store_reject(store, kind, key->text.data, key->text.len);
@@ -50,7 +50,7 @@ void csp_recording_store_put(const struct csp_profgen *gen, const struct csp_run
     csp_buf_add_u32(&entry, (uint32_t)messages->len);
     if (messages->len)
         csp_buf_add(&entry, messages->data, messages->len);
-    csp_aggregate_write(aggregate, &entry);
+    csp_aggregate_write(aggregate, NULL, &entry);
     csp_store_put(gen->options.store, kind, key->text.data, key->text.len, entry.data, entry.len);
     csp_buf_free(&entry);
 }

@@ -168,7 +168,7 @@ struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const
     struct csp_flat_sample *flat =
         (void *)csp_buf_reserve(&set->scratch, sizeof(struct csp_flat_sample) + bytes);
     *flat = (struct csp_flat_sample){.branch_len = branch_len};
-    if (bytes)
+    if (branches)
         memcpy(flat->branches, branches, bytes);
     return flat;
 }

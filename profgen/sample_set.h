@@ -155,7 +155,8 @@ struct csp_numbered_sample {
 
 void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
                                  const struct csp_numbered_sample *sample);
-/* A sample to be filled in, in the set's scratch memory, and counting it when it is. */
+/* A sample to be filled in, in the set's scratch memory (with its branches, when they are null),
+ * and counting it when it is. */
 struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
                                                uint32_t branch_len);
 void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
@@ -163,8 +164,21 @@ void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_samp
 /* Warns when a count became too large and stopped at UINT64_MAX. */
 void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag);
 /* Adds all samples and statistics of another set of the same program. Of callchains, no more is
- * taken than the set keeps. */
-void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other);
+ * taken than the set keeps. Each counts `weight` times. */
+void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other,
+                          uint64_t weight);
+void csp_sample_set_merge_stats(struct csp_sample_set *set,
+                                const struct csp_sample_set_stats *other, uint64_t weight);
+/* A count `weight` times; where that is too large, it is noted for csp_sample_set_warn. */
+static inline uint64_t csp_sample_set_times(struct csp_sample_set *set, uint64_t count,
+                                            uint64_t weight)
+{
+    uint64_t product;
+    if (!__builtin_mul_overflow(count, weight, &product))
+        return product;
+    set->saturated++;
+    return UINT64_MAX;
+}
 /* Looks up what the branches of a set are, which is not known of one that was read from a file.
  * Returns false when one of them is not in the program. */
 bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program);

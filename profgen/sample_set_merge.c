@@ -1,6 +1,7 @@
 #include "profgen/sample_set.h"
 
 #include "base/alloc.h"
+#include "base/saturate.h"
 
 #include <string.h>
 
@@ -26,30 +27,38 @@ static struct renumbering renumber(struct csp_sample_set *set, const struct csp_
     return to;
 }
 
-static void merge_stats(struct csp_sample_set *set, const struct csp_sample_set_stats *other)
+static void add(uint64_t *sum, uint64_t count, uint64_t weight)
 {
-    struct csp_sample_set_stats *stats = &set->stats;
-    stats->samples += other->samples;
-    stats->used += other->used;
-    for (int i = 0; i < CSP_REJECT_COUNT; i++)
-        stats->rejected[i] += other->rejected[i];
-    stats->truncated_callchains += set->contexts ? other->truncated_callchains : 0;
-    stats->branches += other->branches;
-    stats->impossible_branches += other->impossible_branches;
-    stats->external_branches += other->external_branches;
+    *sum = csp_add_saturating(*sum, csp_multiply_saturating(count, weight));
 }
 
-void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other)
+void csp_sample_set_merge_stats(struct csp_sample_set *set,
+                                const struct csp_sample_set_stats *other, uint64_t weight)
+{
+    struct csp_sample_set_stats *stats = &set->stats;
+    add(&stats->samples, other->samples, weight);
+    add(&stats->used, other->used, weight);
+    for (int i = 0; i < CSP_REJECT_COUNT; i++)
+        add(&stats->rejected[i], other->rejected[i], weight);
+    add(&stats->truncated_callchains, set->contexts ? other->truncated_callchains : 0, weight);
+    add(&stats->branches, other->branches, weight);
+    add(&stats->impossible_branches, other->impossible_branches, weight);
+    add(&stats->external_branches, other->external_branches, weight);
+}
+
+void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_set *other,
+                          uint64_t weight)
 {
     struct renumbering to = renumber(set, other);
     bool take_all = !set->contexts || set->keep_all;
     uint32_t no_callers = csp_intern(&set->callers, "", 0);
-    merge_stats(set, &other->stats);
+    csp_sample_set_merge_stats(set, &other->stats, weight);
     for (size_t i = 0; i < other->counts.len; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(other, i);
+        uint64_t count = csp_sample_set_times(set, other->counts.data[i], weight);
         if ((sample->leaf & CSP_LEAF_NO_CALLCHAIN) && !take_all) {
-            set->stats.rejected[CSP_REJECT_NO_CALLCHAIN] += other->counts.data[i];
-            set->stats.used -= other->counts.data[i];
+            add(&set->stats.rejected[CSP_REJECT_NO_CALLCHAIN], count, 1);
+            set->stats.used -= count < set->stats.used ? count : set->stats.used;
             continue;
         }
         struct csp_flat_sample *copy =
@@ -60,7 +69,7 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
         copy->callers = set->contexts ? to.callers[sample->callers] : no_callers;
         for (uint32_t b = 0; b < sample->branch_len; b++)
             copy->branches[b] = to.branches[copy->branches[b]];
-        csp_sample_set_count(set, copy, other->counts.data[i]);
+        csp_sample_set_count(set, copy, count);
     }
     set->saturated += other->saturated;
     free(to.branches);

@@ -71,6 +71,7 @@ expect 3 'aggregate1: 1 of its 1 inputs were counted already.*--allow-duplicates
 expect 3 'merged: 2 of its 3 inputs were counted already' merge -o output two merged
 expect 3 'data1: 1 of its 1 inputs were counted' gen -o output --aggregate aggregate1 -i data1 -b program
 expect 3 'data1: 1 of its 1 inputs were counted' gen -o output -i data1 -i data1
+expect 3 'data1: 1 of its 1 inputs were counted' merge -o output aggregate1 data1
 expect 0 ^ merge --allow-duplicates -o output aggregate1 aggregate1
 "$csprof" gen -q -b program --mode flat --format text -o once --aggregate aggregate1
 "$csprof" gen -q -b program --mode flat --format text -o twice --aggregate output
@@ -89,24 +90,38 @@ expect 2 "unexpected argument '--bogus'" merge --bogus
 expect 2 'needs the binary too' gen --aggregate aggregate1
 expect 2 'do not go with --compat' gen --aggregate aggregate1 -b program --compat llvm-profgen-22
 expect 3 'nowhere: No such file' merge -o output nowhere
-expect 3 'program is no aggregate.*at offset 0' merge -o output program
+expect 3 'program' merge -o output program
+expect 3 'program is no aggregate.*at offset 0' gen -o output --aggregate program -b program
 
-# Damage, wherever it is, is told with an offset, and never a crash.
+# Any mix of recordings and aggregates, in any order, with hardly any memory, from a list.
+"$csprof" gen -q --perfscript text3 -b program --format aggregate -o of-text3 || fail "text3"
+mix() { # ARGUMENT...: what merges to the same file
+    "$csprof" merge -q -o other "$@" && cmp merged other || fail "merge $*"
+}
+mix data1 aggregate2 of-text3
+mix of-text3 data2 aggregate1 -b program
+mix --memory 1k aggregate1 aggregate2 of-text3
+mix --memory 1k of-text3 data2 data1
+printf 'aggregate1\ndata2\n\nof-text3' >list
+mix @list
+same "a recording, and aggregates by -i" all -i aggregate2 -i data1 -i of-text3
+"$csprof" merge -q --weighted-input 2,aggregate1 -o weighted &&
+    "$csprof" merge -q --allow-duplicates -o other aggregate1 aggregate1 && cmp weighted other || fail "weights"
+"$csprof" merge -q --weighted-input 18446744073709551615,aggregate1 -o saturated 2>messages
+grep -q 'warning: .* counts would have been above' messages || fail "saturation: $(cat messages)"
+expect 2 "weighted-input cannot be '0,x'" merge -o output --weighted-input 0,x
+expect 2 "memory cannot be 'much'" merge -o output --memory much aggregate1
+if [ "$(id -u)" != 0 ] || mkdir nowhere-to-write; then
+    TMPDIR=$work/missing expect 75 'cannot create a file for what does not fit' \
+        merge --memory 1k -o output aggregate1 aggregate2
+fi
+
+# Damage, wherever it is, is told with an offset, and never a crash; unit.aggregate tries every byte.
 size=$(stat -c %s merged)
 head -c $((size - 1)) merged >cut
-expect 3 'cut: offset 32: .* cut short' merge -o output cut
-damage() { # OFFSET: that byte is another
-    cp merged damaged
-    printf "\\x$(printf %02x $((0x$(od -An -tx1 -j $1 -N1 merged | tr -d ' ') ^ 0xff)))" |
-        dd of=damaged bs=1 seek=$1 conv=notrunc status=none
-}
-damage 8 && expect 3 'damaged: offset 8: version' merge -o output damaged
-for offset in 12 17 25 33 41; do
-    damage $offset
-    expect 3 'damaged: offset [0-9]*: ' merge -o output damaged
-done
-for offset in 48 60 $((size / 2)) $((size - 5)); do
-    damage $offset
-    expect 3 'damaged: offset \(24\|48\): ' merge -o output damaged
-done
+expect 3 'cut: offset [0-9]*: .* cut short' merge -o output cut
+cp merged longer && echo >>longer
+expect 3 "longer: offset $size: .*appended" merge -o output longer
+printf '\001' | dd of=longer bs=1 seek=8 conv=notrunc status=none
+expect 3 'longer: offset 8: version' merge -o output longer
 exit $failed

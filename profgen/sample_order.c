@@ -1,0 +1,94 @@
+#include "profgen/sample_order.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_branch(const void *a, const void *b, void *user)
+{
+    const struct csp_pair *list = ((const struct csp_sample_set *)user)->branches.list.data;
+    const struct csp_pair *x = &list[*(const uint32_t *)a], *y = &list[*(const uint32_t *)b];
+    int order = compare(x->first, y->first);
+    return order ? order : compare(x->second, y->second);
+}
+
+static int by_calls(const void *a, const void *b, void *user)
+{
+    const struct csp_intern_entry *list =
+        ((const struct csp_sample_set *)user)->callers.entries.data;
+    const struct csp_intern_entry *x = &list[*(const uint32_t *)a];
+    const struct csp_intern_entry *y = &list[*(const uint32_t *)b];
+    const uint64_t *calls = x->data, *others = y->data;
+    int order = compare(x->size, y->size);
+    for (size_t i = 0; !order && i < x->size / sizeof *calls; i++)
+        order = compare(calls[i], others[i]);
+    return order;
+}
+
+int csp_sample_order_compare(const struct csp_sample_order *ranks, const struct csp_flat_sample *x,
+                             const struct csp_flat_sample *y)
+{
+    int order = compare(ranks->caller_ranks[x->callers], ranks->caller_ranks[y->callers]);
+    if (!order)
+        order = compare(x->branch_len, y->branch_len);
+    for (uint32_t i = 0; !order && i < x->branch_len; i++)
+        if (x->branches[i] != y->branches[i])
+            order =
+                compare(ranks->branch_ranks[x->branches[i]], ranks->branch_ranks[y->branches[i]]);
+    if (!order)
+        order = compare(x->leaf, y->leaf);
+    if (!order)
+        order = compare(x->start, y->start);
+    return order ? order : compare(x->end, y->end);
+}
+
+static int by_sample(const void *a, const void *b, void *user)
+{
+    const struct csp_sample_order *order = user;
+    return csp_sample_order_compare(order, csp_sample_set_at(order->set, *(const uint32_t *)a),
+                                    csp_sample_set_at(order->set, *(const uint32_t *)b));
+}
+
+static uint32_t *sorted(size_t count, int (*less)(const void *, const void *, void *), void *user)
+{
+    uint32_t *numbers = csp_malloc((count + 1) * sizeof *numbers);
+    for (uint32_t i = 0; i < count; i++)
+        numbers[i] = i;
+    qsort_r(numbers, count, sizeof *numbers, less, user);
+    return numbers;
+}
+
+static uint32_t *ranks_of(const uint32_t *numbers, size_t count)
+{
+    uint32_t *ranks = csp_malloc((count + 1) * sizeof *ranks);
+    for (uint32_t i = 0; i < count; i++)
+        ranks[numbers[i]] = i;
+    return ranks;
+}
+
+void csp_sample_order_begin(struct csp_sample_order *order, const struct csp_sample_set *set)
+{
+    order->set = set;
+    order->branches = sorted(set->branches.list.len, by_branch, (void *)(uintptr_t)set);
+    order->branch_ranks = ranks_of(order->branches, set->branches.list.len);
+    order->callers = sorted(set->callers.entries.len, by_calls, (void *)(uintptr_t)set);
+    order->caller_ranks = ranks_of(order->callers, set->callers.entries.len);
+}
+
+uint32_t *csp_sample_order_samples(const struct csp_sample_order *order)
+{
+    return sorted(order->set->counts.len, by_sample, (void *)(uintptr_t)order);
+}
+
+void csp_sample_order_free(struct csp_sample_order *order)
+{
+    free(order->branches);
+    free(order->branch_ranks);
+    free(order->callers);
+    free(order->caller_ranks);
+}
