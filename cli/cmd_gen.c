@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "cache/store.h"
 #include "cli/gen_options.h"
+#include "collect/binary_check.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/result_store.h"
 
@@ -198,6 +199,21 @@ static int read_recordings(struct gen *gen, struct csp_profgen *profgen, struct 
     return error;
 }
 
+/* Callchains are what the kernel finds along frame pointers. */
+static void warn_of_frames(const struct csp_profgen *profgen, struct csp_diag *diag)
+{
+    struct csp_frame_use use;
+    const char *path = profgen->program.path;
+    if (csp_frame_use_of(&use, path, NULL) < 0 || csp_frame_use_good(&use))
+        return;
+    csp_warn(
+        diag,
+        "%s: %u of its %u functions that call others keep no frame pointer, so that callchains "
+        "lack callers and contexts are incomplete: compile with "
+        "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer",
+        path, use.callers - use.with_frames, use.callers);
+}
+
 static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile,
                     struct csp_diag *diag)
 {
@@ -218,6 +234,9 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = read_recordings(gen, profgen, diag);
     if (!error)
         error = csp_profgen_finish(profgen, profile, diag);
+    if (!error && gen->recordings.len && !profgen->flat && !gen->options.aggregate &&
+        !gen->options.bolt)
+        warn_of_frames(profgen, diag);
     return error;
 }
 

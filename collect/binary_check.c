@@ -143,6 +143,18 @@ static void count_frames(struct csp_elf_view *view, struct csp_frame_use *use)
             count_function(view, &symbol, use);
 }
 
+int csp_frame_use_of(struct csp_frame_use *use, const char *path, struct csp_diag *diag)
+{
+    struct csp_elf_view view;
+    *use = (struct csp_frame_use){0};
+    int error = csp_elf_view_open(&view, path, diag);
+    if (error)
+        return error;
+    count_frames(&view, use);
+    csp_elf_view_close(&view);
+    return 0;
+}
+
 bool csp_frame_use_good(const struct csp_frame_use *frames)
 {
     uint32_t without = frames->callers - frames->with_frames;

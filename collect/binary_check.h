@@ -36,6 +36,8 @@ void csp_binary_check_text(const struct csp_binary_check *check, struct csp_buf 
 /* A member "binary" of an object that the caller opened. */
 void csp_binary_check_json(const struct csp_binary_check *check, struct csp_json *json);
 
+/* Reads a file for this alone. Errors: CSP_ERR_INPUT. */
+int csp_frame_use_of(struct csp_frame_use *use, const char *path, struct csp_diag *diag);
 /* Whether callers with frame pointers are so many that callchains can be trusted: startup code and
  * assembly never have them. */
 bool csp_frame_use_good(const struct csp_frame_use *frames);

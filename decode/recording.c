@@ -269,6 +269,12 @@ int csp_recording_report_missing(struct csp_recording *recording, uint64_t range
     }
     if (!ranges || in_files > ranges)
         return fail_for_missing(recording, worst, worst_name, ranges, diag);
+    csp_recording_warn_of_missing(recording, diag);
+    return 0;
+}
+
+void csp_recording_warn_of_missing(struct csp_recording *recording, struct csp_diag *diag)
+{
     for (uint32_t i = 0; i < recording->missing.len; i++) {
         const struct csp_missing_code *missing = &recording->missing.data[i];
         if (missing->count)
@@ -276,7 +282,8 @@ int csp_recording_report_missing(struct csp_recording *recording, uint64_t range
                      missing_name(recording, i), missing->why, missing->count);
     }
     if (recording->unmapped.count)
-        csp_warn(diag, "%s %s: trace went to such places %" PRIu64 " times and was not followed",
-                 where, recording->unmapped.why, recording->unmapped.count);
-    return 0;
+        csp_warn(diag,
+                 "0x%" PRIx64 " %s: trace went to such places %" PRIu64
+                 " times and was not followed",
+                 recording->unmapped.first, recording->unmapped.why, recording->unmapped.count);
 }

@@ -50,5 +50,7 @@ bool csp_recording_locate(struct csp_recording *recording, uint32_t pid, uint64_
  */
 int csp_recording_report_missing(struct csp_recording *recording, uint64_t ranges,
                                  struct csp_diag *diag);
+/* The same without a verdict: for who can use what was decoded all the same. */
+void csp_recording_warn_of_missing(struct csp_recording *recording, struct csp_diag *diag);
 
 #endif

@@ -1,6 +1,7 @@
 #include "profgen/recording_input.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/messages.h"
 #include "decode/pause_index.h"
 #include "decode/recording_key.h"
@@ -8,6 +9,7 @@
 #include "profgen/recording_store.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     SAMPLES_LOOKED_AT = 20000, /* enough to tell which program was meant */
@@ -22,22 +24,54 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Counts the frames of a sample's callchain by the file they are in. */
-static void count_frames(struct csp_recording *recording, const struct csp_record *record,
-                         uint64_t *counts, const struct csp_image **images)
+/* Which program each process runs, told by the order of what is mapped: the kernel maps the program
+ * before anything that it needs. */
+struct programs {
+    struct csp_recording *recording;
+    struct csp_map of_process; /* its program's number + 1; 0: not mapped yet */
+    uint64_t *samples;         /* with callchains, by number */
+    const struct csp_image **images;
+};
+
+static void program_mapped(struct programs *programs, const struct csp_record *record,
+                           const struct csp_mmap_event *event)
+{
+    uint64_t *known = csp_map_at(&programs->of_process, event->pid);
+    struct csp_location location;
+    if (*known || !(event->protection & PROT_EXEC) ||
+        !csp_recording_locate(programs->recording, event->pid, record->time, event->start,
+                              &location))
+        return;
+    *known = location.binary + 1;
+    programs->images[location.binary] = location.image;
+}
+
+static void program_sampled(struct programs *programs, const struct csp_record *record)
 {
     struct csp_sample_record sample;
-    const struct csp_perfdata *reader = csp_recording_perfdata(recording);
+    const struct csp_perfdata *reader = csp_recording_perfdata(programs->recording);
     if (!csp_sample_parse(csp_perfdata_attr(reader, record->attr), record, &sample))
         return;
-    struct csp_user_frames frames = csp_sample_user_frames(&sample);
-    for (uint64_t i = 0; i < frames.len; i++) {
-        struct csp_location location;
-        uint64_t address = csp_sample_frame(&sample, frames.first + i);
-        if (!csp_recording_locate(recording, sample.pid, sample.time, address, &location))
-            continue;
-        counts[location.binary]++;
-        images[location.binary] = location.image;
+    const uint64_t *program = csp_map_find(&programs->of_process, sample.pid);
+    if (program && *program && csp_sample_user_frames(&sample).len)
+        programs->samples[*program - 1]++;
+}
+
+static void program_record(struct programs *programs, const struct csp_record *record)
+{
+    struct csp_mmap_event mapped;
+    struct csp_task_event task;
+    if (record->type == CSP_RECORD_SAMPLE) {
+        program_sampled(programs, record);
+    } else if (csp_record_mmap(record, &mapped)) {
+        program_mapped(programs, record, &mapped);
+    } else if (record->type == CSP_RECORD_COMM && record->misc & CSP_MISC_COMM_EXEC) {
+        *csp_map_at(&programs->of_process, record->pid) = 0;
+    } else if (record->type == CSP_RECORD_FORK && csp_record_task(record, &task) &&
+               task.pid != task.parent_pid) {
+        const uint64_t *parent = csp_map_find(&programs->of_process, task.parent_pid);
+        uint64_t program = parent ? *parent : 0;
+        *csp_map_at(&programs->of_process, task.pid) = program;
     }
 }
 
@@ -60,31 +94,33 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
     if (error)
         return error;
     size_t files = csp_spaces_binary_count(spaces);
-    uint64_t *counts = csp_calloc(files + 1, sizeof *counts);
-    const struct csp_image **images = csp_calloc(files + 1, sizeof *images);
+    struct programs programs = {
+        .recording = recording,
+        .samples = csp_calloc(files + 1, sizeof *programs.samples),
+        .images = csp_calloc(files + 1, sizeof *programs.images),
+    };
     struct csp_record record;
-    for (int seen = 0; seen < SAMPLES_LOOKED_AT && csp_records_next(records, &record) > 0;) {
-        if (record.type != CSP_RECORD_SAMPLE)
-            continue;
-        count_frames(recording, &record, counts, images);
-        seen++;
-    }
+    for (uint64_t samples = 0;
+         samples < SAMPLES_LOOKED_AT && csp_records_next(records, &record) > 0;
+         samples += record.type == CSP_RECORD_SAMPLE)
+        program_record(&programs, &record);
     csp_records_close(records);
-    size_t best = highest(counts, files);
-    if (!counts[best])
+    size_t best = highest(programs.samples, files);
+    if (!programs.samples[best])
         error = csp_fail(diag, CSP_ERR_INPUT,
                          "%s has no samples with callchains that would tell which program to make "
                          "a profile of: name it with -b",
                          name);
-    else if (!images[best])
+    else if (!programs.images[best])
         error = csp_fail(diag, CSP_ERR_INPUT,
                          "%s: the program it is of, %s, is not found here: name its file with -b, "
                          "or a directory that has it with --symfs",
                          name, csp_spaces_binary(spaces, (uint32_t)best)->path);
     else
-        *path = images[best]->path;
-    free(counts);
-    free(images);
+        *path = programs.images[best]->path;
+    csp_map_free(&programs.of_process);
+    free(programs.samples);
+    free(programs.images);
     return error;
 }
 
@@ -214,6 +250,8 @@ static int decode(struct reader *reader, struct csp_recording *recording,
                          "%s has neither samples with a branch history nor trace to cut some "
                          "from: record for longer, or with a smaller --period",
                          name);
+    if (!error && !is_slice(how))
+        csp_recording_warn_of_missing(recording, diag);
     if (how->stats)
         *how->stats = stats;
     return error;

@@ -5,9 +5,10 @@
 #include "decode/recording_samples.h"
 #include "profgen/profgen.h"
 
-/* The program that most frames of the recording's callchains are in. *path is where its file was
- * found, and lives as long as the recording. Errors: CSP_ERR_INPUT: there are no samples, or the
- * file is missing; the message names it. */
+/* The program that most of the recording's samples with callchains were taken in: not the file of
+ * their code, which may be a library's, but what the process was started as. *path is where its
+ * file was found, and lives as long as the recording. Errors: CSP_ERR_INPUT: there are no samples,
+ * or the file is missing; the message names it. */
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
                                struct csp_diag *diag);
 
