@@ -49,7 +49,7 @@ const struct csp_command csp_command_validate = {
         "Rates come with the range that holds the true one with 95% certainty (Wilson).\n"
         "\n"
         "  -i FILE           the recording (csprof.data)\n"
-        "  -b FILE           the program (by default the one that most callchains are in)\n"
+        "  -b FILE           the program (by default the one that most samples were taken in)\n"
         "  --symfs DIR       where else the recording's files are\n"
         "  --rules RULE,...  what counts as a contradiction "
         "(leaf,stack,fall-through,branch,return;\n"
