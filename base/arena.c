@@ -50,6 +50,20 @@ void *csp_arena_alloc(struct csp_arena *arena, size_t size)
     return at;
 }
 
+void csp_arena_take(struct csp_arena *arena, struct csp_arena *other)
+{
+    struct csp_arena_block **oldest = &arena->blocks;
+    while (*oldest)
+        oldest = &(*oldest)->older;
+    *oldest = other->blocks;
+    if (oldest == &arena->blocks) {
+        arena->used = other->used;
+        arena->size = other->size;
+    }
+    arena->total += other->total;
+    *other = (struct csp_arena){0};
+}
+
 void csp_arena_free(struct csp_arena *arena)
 {
     while (arena->blocks) {

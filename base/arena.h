@@ -15,6 +15,8 @@ struct csp_arena {
 /* Uninitialised memory aligned to 8 bytes. */
 void *csp_arena_alloc(struct csp_arena *arena, size_t size)
     __attribute__((malloc, returns_nonnull));
+/* Makes the memory of another arena, which is empty then, part of this one. */
+void csp_arena_take(struct csp_arena *arena, struct csp_arena *other);
 void csp_arena_free(struct csp_arena *arena);
 
 #endif

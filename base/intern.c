@@ -3,17 +3,24 @@
 #include <string.h>
 #include <xxhash.h>
 
+static uint64_t slot_value(uint32_t hash, size_t id)
+{
+    return (uint64_t)hash << 32 | (uint32_t)(id + 1);
+}
+
 /* Where the bytes are, or the free slot where they would go. */
-static uint32_t *slot_of(const struct csp_intern *table, const void *data, size_t size,
+static uint64_t *slot_of(const struct csp_intern *table, const void *data, size_t size,
                          uint32_t hash)
 {
     uint32_t mask = table->slot_count - 1;
     for (uint32_t i = hash & mask;; i = (i + 1) & mask) {
-        uint32_t *slot = &table->slots[i];
+        uint64_t *slot = &table->slots[i];
         if (!*slot)
             return slot;
-        const struct csp_intern_entry *entry = &table->entries.data[*slot - 1];
-        if (entry->hash == hash && entry->size == size && !memcmp(entry->data, data, size))
+        if (*slot >> 32 != hash)
+            continue;
+        const struct csp_intern_entry *entry = &table->entries.data[(uint32_t)*slot - 1];
+        if (entry->size == size && !memcmp(entry->data, data, size))
             return slot;
     }
 }
@@ -25,11 +32,20 @@ static void grow(struct csp_intern *table)
     table->slots = csp_calloc(table->slot_count, sizeof *table->slots);
     uint32_t mask = table->slot_count - 1;
     for (uint32_t id = 0; id < table->entries.len; id++) {
-        uint32_t i = table->entries.data[id].hash & mask;
+        uint32_t hash = table->entries.data[id].hash, i = hash & mask;
         while (table->slots[i])
             i = (i + 1) & mask;
-        table->slots[i] = id + 1;
+        table->slots[i] = slot_value(hash, id);
     }
+}
+
+static uint32_t add(struct csp_intern *table, uint64_t *slot, const void *data, size_t size,
+                    uint32_t hash)
+{
+    size_t id = table->entries.len;
+    csp_vec_push(&table->entries, (struct csp_intern_entry){data, (uint32_t)size, hash});
+    *slot = slot_value(hash, id);
+    return (uint32_t)id;
 }
 
 uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size)
@@ -39,15 +55,22 @@ uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size)
     if (!size)
         data = "";
     uint32_t hash = (uint32_t)XXH3_64bits(data, size);
-    uint32_t *slot = slot_of(table, data, size, hash);
+    uint64_t *slot = slot_of(table, data, size, hash);
     if (*slot)
-        return *slot - 1;
+        return (uint32_t)*slot - 1;
     char *copy = csp_arena_alloc(&table->arena, size + 1);
     memcpy(copy, data, size);
     copy[size] = '\0';
-    csp_vec_push(&table->entries, (struct csp_intern_entry){copy, (uint32_t)size, hash});
-    *slot = (uint32_t)table->entries.len;
-    return *slot - 1;
+    return add(table, slot, copy, size, hash);
+}
+
+uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size)
+{
+    if (table->entries.len * 2 >= table->slot_count)
+        grow(table);
+    uint32_t hash = (uint32_t)XXH3_64bits(data, size);
+    uint64_t *slot = slot_of(table, data, size, hash);
+    return *slot ? (uint32_t)*slot - 1 : add(table, slot, data, size, hash);
 }
 
 uint32_t csp_intern_string(struct csp_intern *table, const char *text)
@@ -61,8 +84,8 @@ uint32_t csp_intern_find(const struct csp_intern *table, const void *data, size_
         return CSP_INTERN_NONE;
     if (!size)
         data = "";
-    uint32_t slot = *slot_of(table, data, size, (uint32_t)XXH3_64bits(data, size));
-    return slot ? slot - 1 : CSP_INTERN_NONE;
+    uint64_t slot = *slot_of(table, data, size, (uint32_t)XXH3_64bits(data, size));
+    return slot ? (uint32_t)slot - 1 : CSP_INTERN_NONE;
 }
 
 void csp_intern_free(struct csp_intern *table)

@@ -20,7 +20,7 @@ struct csp_intern_entry {
 
 struct csp_intern {
     CSP_VEC(struct csp_intern_entry) entries;
-    uint32_t *slots; /* entry number + 1, 0 is free; a power of two of them */
+    uint64_t *slots; /* hash << 32 | entry number + 1, 0 is free; a power of two of them */
     uint32_t slot_count;
     struct csp_arena arena;
 };
@@ -29,6 +29,9 @@ struct csp_intern {
 
 /* The number of these bytes, new or old. */
 uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size);
+/* The same without a copy, for bytes that live as long as the table and are as `entries` has them.
+ */
+uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size);
 uint32_t csp_intern_string(struct csp_intern *table, const char *text);
 /* The number of these bytes, or CSP_INTERN_NONE. */
 uint32_t csp_intern_find(const struct csp_intern *table, const void *data, size_t size);

@@ -6,6 +6,20 @@
  */
 #define LARGEST_PAGE UINT64_C(0x10000)
 
+/* Adds a part, unless that would change nothing: then it is there and nothing hides it. */
+static void add(struct csp_address_map *map, struct csp_loaded_part part)
+{
+    for (size_t i = map->mappings.len; i && map->base_bias == part.bias; i--) {
+        const struct csp_loaded_part *known = &map->mappings.data[i - 1];
+        if (!memcmp(known, &part, sizeof part))
+            return;
+        if (known->start < part.end && part.start < known->end)
+            break;
+    }
+    csp_vec_push(&map->mappings, part);
+    map->base_bias = part.bias;
+}
+
 bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t size,
                          uint64_t file_offset)
 {
@@ -16,8 +30,7 @@ bool csp_address_map_add(struct csp_address_map *map, uint64_t start, uint64_t s
             file_offset >= segment->offset + segment->file_size)
             continue;
         uint64_t bias = start - file_offset - (segment->address - segment->offset);
-        csp_vec_push(&map->mappings, (struct csp_loaded_part){start, start + size, bias});
-        map->base_bias = bias;
+        add(map, (struct csp_loaded_part){start, start + size, bias});
         return true;
     }
     return false;
@@ -30,8 +43,7 @@ bool csp_address_map_add_kernel(struct csp_address_map *map, uint64_t start, uin
         if (!segment->executable)
             continue;
         uint64_t bias = start - (segment->address & ~UINT64_C(0xfff));
-        csp_vec_push(&map->mappings, (struct csp_loaded_part){start, start + size, bias});
-        map->base_bias = bias;
+        add(map, (struct csp_loaded_part){start, start + size, bias});
         return true;
     }
     return false;

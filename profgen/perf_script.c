@@ -3,227 +3,9 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "profgen/perf_script_block.h"
-#include "profgen/perf_script_text.h"
+#include "profgen/perf_script_reader.h"
 
 #include <string.h>
-
-/* A branch as the text has it. */
-struct text_branch {
-    uint64_t count;  /* in samples since the mappings changed */
-    uint32_t number; /* in the set, or CSP_NO_BRANCH */
-};
-
-/* Callers as the text has them; which ones they are depends on where the leaf is. */
-struct text_callers {
-    struct csp_set_callers callers[2];
-    bool known[2];
-};
-
-/* What is done for each branch and callchain is done for each distinct one: their addresses are
- * looked up when they are first met, and again when mappings have changed. */
-struct reader {
-    struct csp_address_map *map;
-    struct csp_sample_set *set;
-    struct csp_perf_script_stats *stats;
-    struct csp_pairs branches; /* their addresses */
-    CSP_VEC(struct text_branch) branch_infos;
-    struct csp_intern callers; /* their addresses */
-    CSP_VEC(struct text_callers) callers_infos;
-    /* The sample at hand. */
-    CSP_VEC(uint64_t) frames;
-    CSP_VEC(uint32_t) numbers;
-    uint64_t count;
-    bool has_branches;
-};
-
-static void forget_addresses(struct reader *reader)
-{
-    for (size_t i = 0; i < reader->branch_infos.len; i++)
-        csp_sample_set_saw_branch(reader->set, reader->branch_infos.data[i].number,
-                                  reader->branch_infos.data[i].count);
-    csp_pairs_free(&reader->branches);
-    csp_intern_free(&reader->callers);
-    reader->branch_infos.len = reader->callers_infos.len = 0;
-}
-
-static struct csp_set_callers find_callers(struct reader *reader, bool leaf_outside)
-{
-    const uint64_t *frames = reader->frames.data + 1;
-    size_t len = reader->frames.len - 1;
-    uint32_t id = csp_intern(&reader->callers, frames, len * sizeof *frames);
-    if (id == reader->callers_infos.len)
-        csp_vec_push(&reader->callers_infos, (struct text_callers){0});
-    struct text_callers *info = &reader->callers_infos.data[id];
-    if (!info->known[leaf_outside]) {
-        uint64_t *mapped = csp_malloc((len + 1) * sizeof *mapped);
-        for (size_t i = 0; i < len; i++)
-            mapped[i] = csp_address_map_find(reader->map, frames[i]);
-        info->known[leaf_outside] = true;
-        info->callers[leaf_outside] = csp_sample_set_callers(reader->set, reader->map->program,
-                                                             mapped, (uint32_t)len, leaf_outside);
-        free(mapped);
-    }
-    return info->callers[leaf_outside];
-}
-
-static void finish_sample(struct reader *reader)
-{
-    const struct csp_program *program = reader->map->program;
-    struct csp_numbered_sample sample = {
-        .count = reader->count,
-        .has_callchain = reader->frames.len,
-        .has_branches = reader->has_branches,
-        .verdict = CSP_VERDICT_NATIVE,
-        .branches = reader->numbers.data,
-        .branch_len = (uint32_t)reader->numbers.len,
-    };
-    if (sample.has_callchain && (reader->set->contexts || reader->set->compat)) {
-        sample.leaf = csp_address_map_find(reader->map, reader->frames.data[0]);
-        sample.callers =
-            find_callers(reader, !csp_code_is_instruction(&program->code, sample.leaf));
-    }
-    if (sample.has_callchain || sample.has_branches)
-        csp_sample_set_add_numbered(reader->set, program, &sample);
-    reader->frames.len = reader->numbers.len = 0;
-    reader->has_branches = false;
-    reader->count = 1;
-}
-
-static void add_branch(struct reader *reader, uint64_t from, uint64_t to)
-{
-    uint32_t id = csp_pairs_at(&reader->branches, from, to);
-    if (id == reader->branch_infos.len) {
-        uint32_t number = csp_sample_set_branch(reader->set, reader->map->program,
-                                                csp_address_map_find(reader->map, from),
-                                                csp_address_map_find(reader->map, to));
-        csp_vec_push(&reader->branch_infos, (struct text_branch){.number = number});
-    }
-    struct text_branch *info = &reader->branch_infos.data[id];
-    info->count += reader->count;
-    reader->has_branches = true;
-    if (info->number != CSP_NO_BRANCH)
-        csp_vec_push(&reader->numbers, info->number);
-}
-
-/* The branches in the rest of a line, and the end of their sample. */
-static void read_branches(struct reader *reader, struct csp_text line)
-{
-    struct csp_branch branch = {0};
-    for (csp_text_skip_blanks(&line); line.at < line.end; csp_text_skip_blanks(&line)) {
-        if (!csp_text_take_branch(&line, &branch)) {
-            reader->stats->bad_branches++;
-            break;
-        }
-        add_branch(reader, branch.from, branch.to);
-    }
-    finish_sample(reader);
-}
-
-static void read_line(struct reader *reader, struct csp_text line)
-{
-    struct csp_branch branch;
-    struct csp_text rest = line;
-    uint64_t address;
-    switch (csp_line_classify(line)) {
-    case CSP_LINE_BLANK:
-        finish_sample(reader);
-        break;
-    case CSP_LINE_COUNT:
-        finish_sample(reader);
-        csp_text_take_decimal(&line, &reader->count);
-        break;
-    case CSP_LINE_FRAME:
-        csp_text_skip_blanks(&line);
-        csp_text_take_hex(&line, &address);
-        csp_vec_push(&reader->frames, address);
-        break;
-    case CSP_LINE_BRANCHES:
-        if (!csp_text_take_branch(&rest, &branch)) {
-            /* The sample's own address stands before its branches when it has no callchain. */
-            csp_text_skip_blanks(&line);
-            csp_text_take_hex(&line, &address);
-        }
-        read_branches(reader, line);
-        break;
-    case CSP_LINE_MAPPING:
-        finish_sample(reader);
-        reader->stats->mappings++;
-        if (csp_line_mapping(line, reader->map)) {
-            reader->stats->mappings_used++;
-            forget_addresses(reader);
-        }
-        break;
-    case CSP_LINE_OTHER:
-        finish_sample(reader);
-        reader->stats->other_lines++;
-        break;
-    }
-}
-
-static const char *skip_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
-}
-
-/* The line of branches that begins at `at`. Returns its end, or null when it is none; nothing was
- * read then. */
-static const char *read_branches_fast(struct reader *reader, const char *at, const char *end)
-{
-    uint64_t from, to;
-    const char *next = csp_text_branch(at, &from, &to);
-    if (!next)
-        return NULL;
-    for (;;) {
-        add_branch(reader, from, to);
-        at = skip_blanks(csp_text_token_end(next));
-        if (*at == '\n') {
-            finish_sample(reader);
-            return at + 1;
-        }
-        next = csp_text_branch(at, &from, &to);
-        if (next)
-            continue;
-        struct csp_text rest = {at, end}, line;
-        csp_line_next(&rest, &line);
-        read_branches(reader, line);
-        return rest.at;
-    }
-}
-
-/* The two kinds of lines that nearly all are, in their usual form: frames and branches. Returns the
- * end of the line, or null when it is another. */
-static const char *read_line_fast(struct reader *reader, const char *line, const char *end)
-{
-    uint64_t address;
-    const char *at = skip_blanks(line);
-    if (csp_text_0x(at))
-        return read_branches_fast(reader, at, end);
-    unsigned digits = csp_text_hex(at, &address);
-    if (digits - 1 > 15)
-        return NULL;
-    bool indented = at > line;
-    at += digits;
-    if (*at == '\n' && indented) {
-        csp_vec_push(&reader->frames, address);
-        return at + 1;
-    }
-    /* An address and branches, without a callchain. */
-    return *at == ' ' ? read_branches_fast(reader, skip_blanks(at), end) : NULL;
-}
-
-static void read_block(struct reader *reader, struct csp_text rest)
-{
-    struct csp_text line;
-    while (rest.at < rest.end) {
-        const char *next = read_line_fast(reader, rest.at, rest.end);
-        if (next)
-            rest.at = next;
-        else if (csp_line_next(&rest, &line))
-            read_line(reader, line);
-    }
-}
 
 /* A piece of the text that one thread reads. */
 struct part {
@@ -239,19 +21,9 @@ struct part {
 
 static void read_part(struct part *part)
 {
-    struct reader reader = {.map = &part->map, .set = part->set, .stats = &part->stats, .count = 1};
-    struct csp_script_blocks blocks = csp_script_blocks(part->source, part->start, part->end);
-    struct csp_text block;
     csp_address_map_copy(&part->map, &part->first_map);
-    while ((part->error = csp_script_blocks_next(&blocks, &block, part->diag)) > 0)
-        read_block(&reader, block);
-    finish_sample(&reader);
-    forget_addresses(&reader);
-    csp_script_blocks_free(&blocks);
-    csp_vec_free(&reader.branch_infos);
-    csp_vec_free(&reader.callers_infos);
-    csp_vec_free(&reader.frames);
-    csp_vec_free(&reader.numbers);
+    part->error = csp_script_read(part->source, part->start, part->end, &part->map, part->set,
+                                  &part->stats, part->diag);
 }
 
 static void read_part_of(void *parts, unsigned number)
@@ -368,7 +140,7 @@ static int join(struct part *parts, unsigned count, struct csp_address_map *map,
         }
         error = part->error;
         if (part->set != set && !error)
-            csp_sample_set_merge(set, part->set, 1);
+            csp_sample_set_take(set, part->set);
         add_stats(stats, &part->stats);
     }
     if (!error) {

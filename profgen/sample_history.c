@@ -8,17 +8,28 @@ static enum csp_run_verdict judge_run(const struct csp_program *program, uint64_
                                                                    : CSP_RUN_IMPOSSIBLE;
 }
 
+static uint8_t find_verdict(struct csp_history_reader *reader, const struct csp_sample_set *set,
+                            uint32_t older, uint32_t newer)
+{
+    uint32_t run = csp_pairs_at(&reader->runs, older, newer);
+    if (run == reader->verdicts.len)
+        csp_vec_push(&reader->verdicts,
+                     (uint8_t)judge_run(reader->program, set->branches.list.data[older].second,
+                                        set->branches.list.data[newer].first));
+    return reader->verdicts.data[run];
+}
+
 enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
                                     const struct csp_sample_set *set,
                                     const struct csp_flat_sample *sample, uint32_t i)
 {
-    uint32_t run = csp_pairs_at(&reader->runs, sample->branches[i], sample->branches[i - 1]);
-    if (run == reader->verdicts.len) {
-        uint64_t from = csp_flat_branch(set, sample, i)->second;
-        uint64_t to = csp_flat_branch(set, sample, i - 1)->first;
-        csp_vec_push(&reader->verdicts, (uint8_t)judge_run(reader->program, from, to));
-    }
-    return (enum csp_run_verdict)reader->verdicts.data[run];
+    uint32_t older = sample->branches[i], newer = sample->branches[i - 1];
+    while (reader->recent.len < set->branches.list.len)
+        csp_vec_push(&reader->recent, (struct csp_recent_run){0});
+    struct csp_recent_run *recent = &reader->recent.data[newer];
+    if (recent->older != older + 1)
+        *recent = (struct csp_recent_run){older + 1, find_verdict(reader, set, older, newer)};
+    return (enum csp_run_verdict)recent->verdict;
 }
 
 /* The calls and returns of a history, newest first: nothing else opens or closes a call. */
@@ -86,6 +97,7 @@ void csp_history_reader_free(struct csp_history_reader *reader)
 {
     csp_pairs_free(&reader->runs);
     csp_vec_free(&reader->verdicts);
+    csp_vec_free(&reader->recent);
     csp_history_free(&reader->history);
     csp_vec_free(&reader->recorded);
 }

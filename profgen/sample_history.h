@@ -19,13 +19,20 @@ enum csp_run_verdict {
     CSP_RUN_IMPOSSIBLE, /* it went backwards or over a taken branch */
 };
 
+/* What came before a branch when it was last seen, and the verdict on the run between. */
+struct csp_recent_run {
+    uint32_t older; /* number of a branch and 1; 0: none */
+    uint32_t verdict;
+};
+
 /* Reads samples of one set, and remembers what it found out of their runs. Zero but for the
  * program. */
 struct csp_history_reader {
     const struct csp_program *program;
     struct csp_pairs runs; /* numbers of two branches, the older one first … */
     CSP_VEC(uint8_t) verdicts;
-    struct csp_history history; /* calls and returns alone */
+    CSP_VEC(struct csp_recent_run) recent; /* by number of the newer branch */
+    struct csp_history history;            /* calls and returns alone */
     csp_frames recorded;
 };
 

@@ -1,6 +1,5 @@
 #include "profgen/sample_set.h"
 
-#include <stddef.h>
 #include <string.h>
 
 const char *const csp_reject_names[CSP_REJECT_COUNT] = {
@@ -155,11 +154,6 @@ static void drop_unrecorded_call(struct csp_sample_set *set, const struct csp_pr
         csp_intern(&set->callers, set->frames.data, set->frames.len * sizeof *set->frames.data);
 }
 
-static size_t flat_size(const struct csp_flat_sample *flat)
-{
-    return offsetof(struct csp_flat_sample, branches) + flat->branch_len * sizeof *flat->branches;
-}
-
 struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
                                                uint32_t branch_len)
 {
@@ -173,10 +167,8 @@ struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const
     return flat;
 }
 
-void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
-                          uint64_t count)
+void csp_sample_set_count_at(struct csp_sample_set *set, uint32_t number, uint64_t count)
 {
-    uint32_t number = csp_intern(&set->samples, flat, flat_size(flat));
     if (number == set->counts.len)
         csp_vec_push(&set->counts, 0);
     uint64_t *sum = &set->counts.data[number];
@@ -184,6 +176,12 @@ void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_samp
         *sum = UINT64_MAX;
         set->saturated++;
     }
+}
+
+void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
+                          uint64_t count)
+{
+    csp_sample_set_count_at(set, csp_intern(&set->samples, flat, csp_flat_size(flat)), count);
 }
 
 void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag)

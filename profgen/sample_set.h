@@ -13,6 +13,8 @@
 #include "decode/sample.h"
 #include "profgen/program.h"
 
+#include <stddef.h>
+
 enum csp_reject {
     CSP_REJECT_NO_BRANCHES,  /* no branch history was recorded with it */
     CSP_REJECT_UNSTITCHED,   /* no trace window belongs to it for certain */
@@ -76,6 +78,11 @@ struct csp_flat_sample {
     uint32_t branch_len;
     uint32_t branches[]; /* numbers of the set's branches, newest first */
 };
+
+static inline size_t csp_flat_size(const struct csp_flat_sample *flat)
+{
+    return offsetof(struct csp_flat_sample, branches) + flat->branch_len * sizeof *flat->branches;
+}
 
 static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_sample_set *set,
                                                               size_t i)
@@ -161,6 +168,7 @@ struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const
                                                uint32_t branch_len);
 void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,
                           uint64_t count);
+void csp_sample_set_count_at(struct csp_sample_set *set, uint32_t number, uint64_t count);
 /* Warns when a count became too large and stopped at UINT64_MAX. */
 void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag);
 /* Adds all samples and statistics of another set of the same program. Of callchains, no more is
@@ -179,6 +187,8 @@ static inline uint64_t csp_sample_set_times(struct csp_sample_set *set, uint64_t
     set->saturated++;
     return UINT64_MAX;
 }
+/* The same of a set that keeps the same of its samples, without copying them: it is empty then. */
+void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other);
 /* Looks up what the branches of a set are, which is not known of one that was read from a file.
  * Returns false when one of them is not in the program. */
 bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program);

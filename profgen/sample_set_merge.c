@@ -75,3 +75,23 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
     free(to.branches);
     free(to.callers);
 }
+
+void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other)
+{
+    struct renumbering to = renumber(set, other);
+    csp_sample_set_merge_stats(set, &other->stats, 1);
+    for (size_t i = 0; i < other->counts.len; i++) {
+        struct csp_flat_sample *sample = (void *)(uintptr_t)other->samples.entries.data[i].data;
+        sample->callers = to.callers[sample->callers];
+        for (uint32_t b = 0; b < sample->branch_len; b++)
+            sample->branches[b] = to.branches[sample->branches[b]];
+        uint32_t number = csp_intern_kept(&set->samples, sample, csp_flat_size(sample));
+        csp_sample_set_count_at(set, number, other->counts.data[i]);
+    }
+    csp_arena_take(&set->samples.arena, &other->samples.arena);
+    set->saturated += other->saturated;
+    free(to.branches);
+    free(to.callers);
+    csp_sample_set_free(other);
+    *other = csp_sample_set_like(set);
+}

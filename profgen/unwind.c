@@ -19,9 +19,13 @@ enum {
     FIRST_CALL, /* nodes of `calls` from here on */
 };
 
+#define NO_STEP UINT32_MAX
+
 struct step {
     uint64_t count;
-    uint32_t next; /* node */
+    uint32_t next;     /* node */
+    uint32_t branch;   /* number in the set */
+    uint32_t followed; /* the step that came after it last, or NO_STEP */
 };
 
 struct worker {
@@ -85,14 +89,27 @@ static void do_step(struct worker *worker, uint32_t number, uint64_t count)
     csp_unwinder_step(&worker->step, newer_from, branch.first, branch.second);
 }
 
-static struct step *step_at(struct worker *worker, uint32_t node, uint32_t newer, uint32_t branch)
+static uint32_t step_at(struct worker *worker, uint32_t node, uint32_t newer, uint32_t branch)
 {
     uint32_t number = csp_pairs_at(&worker->keys, (uint64_t)node << 32 | newer, branch);
     if (number == worker->steps.len) {
         do_step(worker, number, 0);
-        csp_vec_push(&worker->steps, (struct step){.next = node_of_stack(worker)});
+        csp_vec_push(
+            &worker->steps,
+            (struct step){.next = node_of_stack(worker), .branch = branch, .followed = NO_STEP});
     }
-    return &worker->steps.data[number];
+    return number;
+}
+
+/* The step after another one: mostly the same as the last time. */
+static uint32_t step_after(struct worker *worker, uint32_t before, uint32_t branch)
+{
+    const struct step *step = &worker->steps.data[before];
+    if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
+        return step->followed;
+    uint32_t number = step_at(worker, step->next, step->branch, branch);
+    worker->steps.data[before].followed = number;
+    return number;
 }
 
 static uint32_t node_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
@@ -138,15 +155,17 @@ static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
     const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     const struct csp_code *code = &worker->step.program->code;
     uint64_t newest = csp_flat_newest(worker->set, sample);
-    uint32_t node = first_node(worker, number, count), newer = CSP_NO_BRANCH;
+    uint32_t node = first_node(worker, number, count), at = NO_STEP;
     if (sample->end && (sample->end != newest || !sample->branch_len))
         count_partial(worker, node, newest, csp_code_before(code, sample->end), count);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        struct step *step = step_at(worker, node, newer, sample->branches[i]);
+        uint32_t branch = sample->branches[i];
+        at = i ? step_after(worker, at, branch) : step_at(worker, node, CSP_NO_BRANCH, branch);
+        struct step *step = &worker->steps.data[at];
         step->count = csp_add_saturating(step->count, count);
-        node = step->next;
-        newer = sample->branches[i];
     }
+    if (at != NO_STEP)
+        node = worker->steps.data[at].next;
     if (sample->start && sample->branch_len && node != LOST)
         count_partial(worker, node, sample->start,
                       csp_flat_branch(worker->set, sample, sample->branch_len - 1)->first, count);

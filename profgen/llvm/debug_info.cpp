@@ -26,12 +26,40 @@ struct Function {
     uint32_t call_line, call_discriminator; /* of an inlined one, in its caller */
 };
 
+/* The last row that was found: instructions are mostly asked for one after the other. */
+struct RowCursor {
+    const DWARFDebugLine::LineTable *table = nullptr;
+    uint32_t row = UINT32_MAX;
+
+    uint32_t find(const DWARFDebugLine::LineTable *wanted, uint64_t address)
+    {
+        if (wanted == table && covers(row, address))
+            return row;
+        if (wanted == table && row != UINT32_MAX && covers(row + 1, address))
+            return ++row;
+        table = wanted;
+        row = table->lookupAddress({address, object::SectionedAddress::UndefSection});
+        return row;
+    }
+
+  private:
+    bool covers(uint32_t number, uint64_t address) const
+    {
+        return uint64_t(number) + 1 < table->Rows.size() && !table->Rows[number].EndSequence &&
+               table->Rows[number].Address.Address <= address &&
+               address < table->Rows[number + 1].Address.Address;
+    }
+};
+
 } // namespace
 
 struct csp_debug_info {
     object::OwningBinary<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
     std::map<std::pair<DWARFUnit *, uint64_t>, Function> functions; /* by offset in the unit */
+    /* What a function is inlined through, itself first, by the same. */
+    std::map<std::pair<DWARFUnit *, uint64_t>, std::vector<const Function *>> chains;
+    RowCursor rows;
     std::vector<csp_inline_frame> frames;
 };
 
@@ -151,6 +179,37 @@ static const Function &function_of(csp_debug_info *info, const DWARFDie &die)
     return function;
 }
 
+static std::vector<const Function *> make_chain(csp_debug_info *info, ArrayRef<DWARFDie> dies)
+{
+    std::vector<const Function *> chain;
+    for (const DWARFDie &die : dies)
+        chain.push_back(&function_of(info, die));
+    return chain;
+}
+
+/* The functions that an address is in, innermost first. */
+static const std::vector<const Function *> &chain_at(csp_debug_info *info, DWARFUnit *unit,
+                                                     uint64_t address)
+{
+    SmallVector<DWARFDie, 8> dies;
+    DWARFDie leaf;
+    /* Split debug information is in another unit, which only this finds. */
+    if (unit->getDWOId()) {
+        unit->getInlinedChainForAddress(address, dies);
+        leaf = dies.empty() ? DWARFDie() : dies.front();
+    } else {
+        leaf = unit->getSubroutineForAddress(address);
+    }
+    auto added = info->chains.try_emplace(
+        {leaf.getDwarfUnit(), leaf.isValid() ? leaf.getOffset() : UINT64_MAX});
+    if (added.second && leaf.isValid()) {
+        if (dies.empty())
+            unit->getInlinedChainForAddress(address, dies);
+        added.first->second = make_chain(info, dies);
+    }
+    return added.first->second;
+}
+
 /* What DWARFContext::getInliningInfoForAddress finds, without the names of files, which take it
  * most of its time. */
 size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
@@ -161,12 +220,10 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
     DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
     if (!unit)
         return 0;
-    SmallVector<DWARFDie, 8> chain;
-    unit->getInlinedChainForAddress(address, chain);
+    const std::vector<const Function *> &chain = chain_at(info, unit, address);
     csp_inline_frame place = {DILineInfo::BadString, 0, 0, 0};
     const DWARFDebugLine::LineTable *table = info->context->getLineTableForUnit(unit);
-    uint32_t row = table ? table->lookupAddress({address, object::SectionedAddress::UndefSection})
-                         : UINT32_MAX;
+    uint32_t row = table ? info->rows.find(table, address) : UINT32_MAX;
     bool found = row != UINT32_MAX && table->hasFileAtIndex(table->Rows[row].File);
     if (found) {
         place.line = table->Rows[row].Line;
@@ -175,12 +232,11 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
     /* Code without a description, perhaps because its .dwo file is not there. */
     if (chain.empty() && found)
         info->frames.push_back(place);
-    for (const DWARFDie &die : chain) {
-        const Function &function = function_of(info, die);
+    for (const Function *function : chain) {
         info->frames.push_back(
-            {function.name.c_str(), place.discriminator, place.line, function.start_line});
-        place.line = function.call_line;
-        place.discriminator = function.call_discriminator;
+            {function->name.c_str(), place.discriminator, place.line, function->start_line});
+        place.line = function->call_line;
+        place.discriminator = function->call_discriminator;
     }
     *frames = info->frames.data();
     return info->frames.size();

@@ -87,6 +87,15 @@ static void equal_bytes_get_equal_numbers(void **state)
     assert_int_equal(csp_intern_string(&table, "name"), 10000);
     assert_string_equal(csp_intern_text(&table, 10000), "name");
     assert_int_equal(csp_intern(&table, NULL, 0), 10001);
+    /* Bytes of another table become this one's, without a copy. */
+    struct csp_intern other = {0};
+    csp_intern_string(&other, "elsewhere");
+    const void *kept = other.entries.data[0].data;
+    assert_int_equal(csp_intern_kept(&table, kept, 9), 10002);
+    assert_int_equal(csp_intern_string(&table, "elsewhere"), 10002);
+    csp_arena_take(&table.arena, &other.arena);
+    csp_intern_free(&other);
+    assert_ptr_equal(csp_intern_text(&table, 10002), kept);
     csp_intern_free(&table);
 }
 
