@@ -54,9 +54,12 @@ static const char usage[] =
     "of "
     "all\n"
     "                          samples overlap so far (98)\n"
-    "  --live-slice BYTES      with --live: decode when so much was recorded (4Mi and 512Ki for "
+    "  --live-cpu PERCENT      with --live: of one processor that decoding may take; what is above "
+    "that is\n"
+    "                          dropped, and counted (10)\n"
+    "  --live-slice BYTES      with --live: decode when so much was recorded (8Mi and 512Ki for "
     "each\n"
-    "                          ring), or a second has passed\n"
+    "                          ring), or two seconds have passed\n"
     "  --dry-run               print the plan: periods, what they cost, a picture, and the `perf\n"
     "                          record` command that does the same. Nothing is recorded\n"
     "  --sysfs DIR             plan for another machine, see `csprof help doctor`\n"
@@ -269,6 +272,8 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
         collect->symfs = value;
     } else if (!strcmp(name, "--until-stable")) {
         *good = csp_parse_real(value, 1, 100, &collect->stable_percent);
+    } else if (!strcmp(name, "--live-cpu")) {
+        *good = csp_parse_real(value, 0.1, 10000, &collect->live_cpu_percent);
     } else if (!strcmp(name, "--live-slice")) {
         *good = csp_parse_count(value, &collect->slice_size) && collect->slice_size;
     } else {
@@ -361,7 +366,7 @@ static int check_options(const struct csp_collect *collect)
         collect->binary || collect->symfs || collect->stable_percent > 0 || collect->slice_size;
     if (for_live && !collect->live)
         return csp_cli_usage(collect->cli,
-                             "-b, --symfs, --until-stable and --live-slice go with --live");
+                             "-b, --symfs, --until-stable and --live-... go with --live");
     if (collect->live && collect->session.size_limit)
         return csp_cli_usage(collect->cli, "--live writes no recording whose size --max-size could "
                                            "limit");

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { DECODE_PERCENT = 10 };
+
 #define COUNT(value) (unsigned long long)(value)
 
 static bool counts(void *slice, uint32_t cpu, uint64_t time)
@@ -46,9 +48,12 @@ static void print_json(const struct csp_collect *collect, const struct csp_sessi
     csp_json_object(&json, NULL);
     csp_collect_json(collect, result, &json);
     csp_json_number(&json, "slices", result->slices);
+    csp_json_number(&json, "taken_samples", result->taken_samples);
     csp_json_number(&json, "dropped_slices", result->dropped_slices);
     csp_json_number(&json, "dropped_samples", result->dropped_samples);
+    csp_json_real(&json, "total_cpu_seconds", csp_session_own_seconds());
     csp_json_real(&json, "decode_cpu_seconds", stats->seconds);
+    csp_json_real(&json, "decode_cpu_seconds_steady", stats->steady_seconds);
     csp_json_number(&json, "counted_samples", stats->samples);
     csp_json_number(&json, "stitched", stats->stitched);
     csp_json_number(&json, "used", stats->used);
@@ -72,12 +77,14 @@ static int report(const struct csp_collect *collect, const struct csp_session_re
                   const struct csp_live_stats *stats)
 {
     struct csp_diag *diag = &collect->cli->diag;
-    double own = result->own_seconds + stats->seconds;
+    double own = csp_session_own_seconds();
     csp_collect_warn_of_loss(diag, result);
     if (result->dropped_slices)
         csp_warn(diag,
-                 "decoding was too slow: %llu samples were dropped in %u slices; lower --samples",
-                 COUNT(result->dropped_samples), result->dropped_slices);
+                 "%llu of %llu samples were dropped in %u slices, because decoding them would have "
+                 "taken more than its share of the processor; lower --samples or raise --live-cpu",
+                 COUNT(result->dropped_samples), COUNT(result->totals.samples),
+                 result->dropped_slices);
     if (stats->stable)
         csp_note(diag, "the profile is stable: both halves of the samples overlap by %.2f %%",
                  stats->alike);
@@ -108,10 +115,12 @@ static int record(struct csp_collect *collect)
     struct csp_live *live = NULL;
     struct csp_session_result result;
     struct csp_live_stats stats = {0};
-    const struct csp_live_options options = {.binary_path = collect->binary,
-                                             .output = collect->output,
-                                             .images = {.symfs = collect->symfs},
-                                             .stable_percent = collect->stable_percent};
+    const struct csp_live_options options = {
+        .binary_path = collect->binary,
+        .output = collect->output,
+        .images = {.symfs = collect->symfs},
+        .stable_percent = collect->stable_percent,
+        .cpu_percent = collect->live_cpu_percent > 0 ? collect->live_cpu_percent : DECODE_PERCENT};
     int code = check_strategy(collect);
     if (code)
         return code;

@@ -25,7 +25,7 @@ struct csp_collect {
     /* Of live ones. */
     bool live;
     const char *binary, *symfs;
-    double stable_percent;
+    double stable_percent, live_cpu_percent;
     uint64_t slice_size;
 };
 

@@ -90,6 +90,12 @@ void csp_collect_warn_of_loss(struct csp_diag *diag, const struct csp_session_re
                  "trace was lost %llu times because its ring was full, %llu times by collision; "
                  "raise --trace-buffer",
                  COUNT(totals->aux_truncated), COUNT(totals->aux_collisions));
+    if (totals->restarts)
+        csp_warn(
+            diag,
+            "tracing stopped %llu times because a ring of trace was full, and went on when it had "
+            "been emptied: there are no windows of the time between; raise --trace-buffer",
+            COUNT(totals->restarts));
     if (totals->torn)
         csp_warn(diag, "the kernel's ring made no sense %llu times; its contents were dropped",
                  COUNT(totals->torn));
@@ -132,6 +138,7 @@ void csp_collect_json(const struct csp_collect *collect, const struct csp_sessio
     csp_json_number(json, "aux_truncated", totals->aux_truncated);
     csp_json_number(json, "aux_partial", totals->aux_partial);
     csp_json_number(json, "aux_collisions", totals->aux_collisions);
+    csp_json_number(json, "trace_restarts", totals->restarts);
     csp_json_number(json, "torn", totals->torn);
     csp_json_number(json, "trace_units", result->trace_units_seen);
     csp_json_number(json, "unscheduled", result->unscheduled);

@@ -140,7 +140,9 @@ static void choose_cpus(struct csp_event_set *set, const struct csp_plan *plan,
     for (size_t i = 0; i < target->online.cpus.len; i++) {
         uint32_t cpu = target->online.cpus.data[i];
         bool usable = !set->has_trace || csp_cpu_list_has(&target->trace.cpus, cpu);
-        for (size_t j = 0; plan->strategy == CSP_STRATEGY_PULSE && j < target->pmus.len; j++)
+        bool on_one_pmu =
+            plan->strategy == CSP_STRATEGY_PULSE && set->attrs[2].type != TYPE_HARDWARE;
+        for (size_t j = 0; on_one_pmu && j < target->pmus.len; j++)
             if (csp_cpu_list_has(&target->pmus.data[j].cpus, cpu))
                 usable &= target->pmus.data[j].type == set->attrs[2].type;
         if (usable)

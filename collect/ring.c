@@ -52,6 +52,7 @@ bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t au
     if (!aux_size || map_aux(ring, aux_size))
         return true;
     int error = errno;
+    ring->refused_trace = true;
     csp_ring_unmap(ring);
     errno = error;
     return false;
@@ -87,6 +88,7 @@ static void count_aux(struct csp_ring *ring, const struct csp_record *record,
     if (!csp_record_aux(record, &event))
         return;
     ring->announced = event.aux_offset + event.aux_size;
+    ring->stopped |= (event.flags & CSP_AUX_TRUNCATED) != 0;
     totals->aux_records++;
     totals->aux_truncated += (event.flags & CSP_AUX_TRUNCATED) != 0;
     totals->aux_partial += (event.flags & CSP_AUX_PARTIAL) != 0;
@@ -166,6 +168,8 @@ static uint64_t drain_trace(struct csp_ring *ring, struct csp_writer *writer,
         head = ring->announced;
     if (head <= tail)
         return 0;
+    /* perf_aux_output_begin disables an event that finds less than a page, without a record. */
+    ring->stopped |= head - tail > ring->aux_size - ring->aux_size / 8;
     struct csp_auxtrace_event event = {
         .size = head - tail,
         .aux_offset = tail,

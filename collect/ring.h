@@ -11,7 +11,8 @@ struct csp_ring_totals { /* what went through, of all rings */
     uint64_t throttled;                  /* THROTTLE records */
     uint64_t aux_records, aux_bytes;
     uint64_t aux_truncated, aux_partial, aux_collisions; /* AUX records with that flag */
-    uint64_t torn; /* times the ring's contents made no sense: the rest was dropped */
+    uint64_t restarts; /* of trace events that the kernel had stopped because their ring was full */
+    uint64_t torn;     /* times the ring's contents made no sense: the rest was dropped */
 };
 
 struct csp_ring {
@@ -20,9 +21,11 @@ struct csp_ring {
     int fd;
     uint8_t *page; /* struct perf_event_mmap_page, then the data */
     uint64_t data_size;
-    uint8_t *aux; /* null: no trace */
+    uint8_t *aux;       /* null: no trace */
+    bool refused_trace; /* csp_ring_map failed at the AUX ring */
     uint64_t aux_size;
-    uint64_t stored;    /* of the trace */
+    uint64_t stored; /* of the trace */
+    bool stopped;    /* the kernel may have, because the AUX ring was full: to be enabled again */
     uint64_t announced; /* where the trace ends that AUX records told of */
     struct csp_buf scratch;
 };

@@ -69,13 +69,31 @@ static bool tasks_ended(const struct csp_session *session)
     return true;
 }
 
+/* Once there is room again, trace goes on: nobody else enables what perf_aux_output_begin and
+ * perf_aux_output_end (kernel/events/ring_buffer.c) disabled. */
+static void restart_trace(struct csp_session *session, struct csp_ring *ring)
+{
+    if (!ring->stopped)
+        return;
+    ring->stopped = false;
+    session->result->totals.restarts++;
+    for (size_t i = 0; i < session->events.len; i++) {
+        const struct csp_session_event *event = &session->events.data[i];
+        if (event->event == 0 && event->ring == ring->idx)
+            ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 static void drain(struct csp_session *session, bool last)
 {
     struct csp_ring_listener listener = {csp_session_hw_id, session};
     uint64_t moved = 0;
-    for (size_t i = 0; i < session->rings.len; i++)
+    for (size_t i = 0; i < session->rings.len; i++) {
         moved += csp_ring_drain(&session->rings.data[i], session->writer, &session->result->totals,
                                 &listener, last);
+        if (!last)
+            restart_trace(session, &session->rings.data[i]);
+    }
     /* All rings were emptied: nothing older than what this pass found can come after the next. */
     if (moved)
         csp_write_finished_round(session->writer);
@@ -216,6 +234,8 @@ static int start(struct csp_session *session, const sigset_t *mask)
         return error;
     csp_event_set_make(&session->set, options->plan, options->target, tasks,
                        session->has_workload ? CSP_START_ON_EXEC : CSP_START_BY_HAND);
+    if (options->live && session->set.has_trace)
+        session->set.attrs[0].aux_watermark = (uint32_t)csp_session_context(session);
     error = csp_session_open_events(session);
     /* Before procfs is read, so that what changes meanwhile is not missed. */
     if (!error && !session->has_workload)
@@ -232,7 +252,7 @@ static int start(struct csp_session *session, const sigset_t *mask)
     return error;
 }
 
-static double own_seconds(void)
+double csp_session_own_seconds(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -244,7 +264,7 @@ static int close_recording(struct csp_session *session)
 {
     drain(session, true);
     check_scheduling(session);
-    session->result->own_seconds = own_seconds();
+    session->result->own_seconds = csp_session_own_seconds();
     return session->options->live ? csp_session_pass_slice(session, true)
                                   : csp_session_close_file(session);
 }

@@ -47,9 +47,10 @@ enum csp_session_stop {
 struct csp_session_result {
     struct csp_ring_totals totals;
     enum csp_session_stop stop;
-    int exit_code;   /* of the command, 128 + N when signal N killed it; else 0 */
-    uint64_t bytes;  /* of the file, or of all slices */
-    uint32_t slices; /* taken */
+    int exit_code;          /* of the command, 128 + N when signal N killed it; else 0 */
+    uint64_t bytes;         /* of the file, or of all slices */
+    uint32_t slices;        /* taken */
+    uint64_t taken_samples; /* that count in them; of all events */
     /* In slices that nobody took in time. */
     uint32_t dropped_slices;
     uint64_t dropped_samples;
@@ -68,5 +69,7 @@ struct csp_session_result {
  * to its last complete record. */
 int csp_session_run(const struct csp_session_options *options, struct csp_session_result *result,
                     struct csp_diag *diag);
+/* Processor time that this process has used. */
+double csp_session_own_seconds(void);
 
 #endif

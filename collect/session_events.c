@@ -72,6 +72,26 @@ static int open_event(struct csp_session *session, struct csp_session_event *eve
     return 0;
 }
 
+/* etm_setup_aux fails, and mmap says "no memory", also where a sink has no trace ID left (it has
+ * 111, coresight-trace-id.c) or the CPU's trace unit leads to no sink. */
+static int explain_map(const struct csp_session *session, const struct csp_ring *ring,
+                       uint64_t trace_size)
+{
+    int error = errno;
+    if (ring->refused_trace && error == ENOMEM)
+        return csp_fail(
+            session->diag, CSP_ERR_ENV,
+            "the kernel gives CPU %u no ring of trace, not even a small one: its sink has "
+            "no trace ID left (111 is the most) or cannot be reached; record fewer CPUs "
+            "(-C), or see the kernel's log",
+            ring->cpu);
+    return csp_fail(session->diag, CSP_ERR_ENV,
+                    "cannot share memory with the kernel for CPU %u%s: %s; raise "
+                    "kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or "
+                    "record fewer CPUs",
+                    ring->cpu, trace_size ? " and its trace" : "", strerror(error));
+}
+
 static int map_ring(struct csp_session *session, const struct csp_session_event *first)
 {
     const struct csp_session_options *options = session->options;
@@ -83,13 +103,10 @@ static int map_ring(struct csp_session *session, const struct csp_session_event 
         .cpu = first->cpu,
         .tid = session->tasks.data[0] < 0 ? CSP_NO_TID : (uint32_t)session->tasks.data[0],
     };
+    uint64_t trace_size = session->set.has_trace ? aux_size : 0;
     if (!csp_ring_map(&ring, first->fd, options->data_size ? options->data_size : DATA_SIZE,
-                      session->set.has_trace ? aux_size : 0))
-        return csp_fail(session->diag, CSP_ERR_ENV,
-                        "cannot share memory with the kernel for CPU %u: %s; raise "
-                        "kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or "
-                        "record fewer CPUs",
-                        first->cpu, strerror(errno));
+                      trace_size))
+        return explain_map(session, &ring, trace_size);
     csp_vec_push(&session->rings, ring);
     return 0;
 }

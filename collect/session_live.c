@@ -2,14 +2,25 @@
 #include "collect/session_private.h"
 
 enum {
-    SLICE_SIZE = 4 * 1024 * 1024,
-    LIMIT = 4, /* slice sizes; then a slice that is not taken is dropped */
+    SLICE_SIZE = 8 * 1024 * 1024,
+    CONTEXT =
+        32 * 1024, /* of each ring; repeated in each slice, which is to have many times that */
+    LIMIT = 2,     /* slice sizes; then a slice that is not taken is dropped */
 };
-static const uint64_t slice_ns = 1000000000;
+static const uint64_t slice_ns = 2000000000;
+
+uint64_t csp_session_context(const struct csp_session *session)
+{
+    /* A window can be that of a pause period; each cycle of it takes no more than half a byte. */
+    uint64_t context = CONTEXT;
+    while (context < session->options->plan->pause_period / 2)
+        context *= 2;
+    return context;
+}
 
 static int open_slice(struct csp_session *session)
 {
-    int error = csp_slice_create(&session->slice, session->diag);
+    int error = csp_slice_create(&session->slice, csp_session_context(session), session->diag);
     session->output = session->slice.path;
     session->slice_began_ns = csp_session_now_ns();
     return error;
@@ -24,8 +35,7 @@ int csp_session_begin_live(struct csp_session *session)
 static uint64_t slice_size(const struct csp_session *session)
 {
     const struct csp_live_taker *live = session->options->live;
-    /* Context is repeated in each slice: slices must be larger by some factor. */
-    uint64_t context = session->rings.len * 4 * (uint64_t)CSP_SLICE_AUX_BYTES;
+    uint64_t context = session->rings.len * 16 * csp_session_context(session);
     return live->slice_size ? live->slice_size : SLICE_SIZE + context;
 }
 
@@ -64,6 +74,7 @@ static void give_slice(struct csp_session *session, bool last)
 {
     const struct csp_live_taker *live = session->options->live;
     session->result->slices++;
+    session->result->taken_samples += session->slice_given.samples;
     session->slice_given.last = last;
     live->take(live->user, &session->slice_given, session->cut_wanted);
     session->slice_given = (struct csp_slice){.fd = -1};

@@ -49,6 +49,8 @@ void csp_session_hw_id(void *session, uint32_t cpu, const struct csp_hw_id_event
 int csp_session_close_file(struct csp_session *session);
 
 uint64_t csp_session_now_ns(void);
+/* How much trace the kernel should announce at a time, so that little is not yet complete. */
+uint64_t csp_session_context(const struct csp_session *session);
 /* Begins the first slice: what csp_session_open_file is for a file. */
 int csp_session_begin_live(struct csp_session *session);
 /* Gives the taker what has been recorded, when it is time or the last; begins the next slice. */

@@ -10,9 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* How much of a sink's newest trace is context. A drained sink stores a window at a time, and
- * scheduling ends one; a TRBE cuts its windows anywhere, in slices of CSP_SLICE_AUX_BYTES. */
-enum { CONTEXT_BYTES = CSP_SLICE_AUX_BYTES, CONTEXT_RECORDS = 8 };
+/* Of a sink that stores a window at a time, as a drained one does, so many records are context. */
+enum { CONTEXT_RECORDS = 8 };
 
 struct csp_slice_view {
     struct csp_file file;
@@ -20,9 +19,9 @@ struct csp_slice_view {
     struct csp_auxtrace aux;
 };
 
-int csp_slice_create(struct csp_slice *slice, struct csp_diag *diag)
+int csp_slice_create(struct csp_slice *slice, uint64_t context, struct csp_diag *diag)
 {
-    *slice = (struct csp_slice){.fd = memfd_create("csprof", MFD_CLOEXEC)};
+    *slice = (struct csp_slice){.fd = memfd_create("csprof", MFD_CLOEXEC), .context = context};
     if (slice->fd < 0)
         return csp_fail(diag, CSP_ERR_FAILED, "cannot make a file in memory: %s", strerror(errno));
     snprintf(slice->path, sizeof slice->path, "/proc/self/fd/%d", slice->fd);
@@ -85,11 +84,12 @@ static int by_sink_and_time(const void *left, const void *right)
 }
 
 /* Of one sink's fragments: when the newest was stored, and what was stored before the context. */
-static void bound_sink(const struct stored *stored, size_t count, uint64_t *to, uint64_t *since)
+static void bound_sink(const struct stored *stored, size_t count, uint64_t context, uint64_t *to,
+                       uint64_t *since)
 {
     uint64_t bytes = 0;
     size_t first = count;
-    while (first > 0 && bytes < CONTEXT_BYTES && count - first < CONTEXT_RECORDS)
+    while (first > 0 && bytes < context && count - first < CONTEXT_RECORDS)
         bytes += stored[--first].size;
     *to = stored[count - 1].time;
     *since = first ? stored[first - 1].time : 0;
@@ -114,7 +114,7 @@ static void bound_by_trace(struct csp_slice *slice)
         uint64_t to, since;
         for (end = i; end < stored.len && stored.data[end].sink == stored.data[i].sink;)
             end++;
-        bound_sink(&stored.data[i], end - i, &to, &since);
+        bound_sink(&stored.data[i], end - i, slice->context, &to, &since);
         for (size_t c = 0; c < view->aux.cs_etm.cpus.len; c++) {
             uint32_t cpu = view->aux.cs_etm.cpus.data[c].cpu;
             if (sink_of(view, raw, cpu) != stored.data[i].sink)

@@ -29,12 +29,14 @@ struct csp_slice {
     csp_cpu_times from, to; /* samples after `from` and not after `to` count */
     csp_cpu_times since;    /* what is newer goes into the next slice as context, too */
     uint64_t samples;       /* SAMPLE records that count */
+    uint64_t context; /* bytes of each sink's newest trace that go into the next slice: not less
+                         than a window has */
     bool last;
     struct csp_slice_view *view;
 };
 
 /* Makes the memory for an image. Errors: CSP_ERR_FAILED. */
-int csp_slice_create(struct csp_slice *slice, struct csp_diag *diag);
+int csp_slice_create(struct csp_slice *slice, uint64_t context, struct csp_diag *diag);
 /* Looks at a complete image: sets `to`, `since` and `samples`. With `all`, everything counts,
  * whatever AUX records say. False when nothing would count: the next slice goes on with all of it.
  */

@@ -313,6 +313,9 @@ static void read_cpus_by_kind(struct csp_target *target)
 
 static char *read_arch(const struct csp_target *target)
 {
+    char *arch = csp_tree_text(target->root, "proc/sys/kernel/arch"); /* Linux 6.1 */
+    if (arch)
+        return arch;
     if (target->live) {
 #if defined __aarch64__
         return csp_strdup("aarch64");
@@ -320,9 +323,6 @@ static char *read_arch(const struct csp_target *target)
         return csp_strdup("x86_64");
 #endif
     }
-    char *arch = csp_tree_text(target->root, "proc/sys/kernel/arch"); /* Linux 6.1 */
-    if (arch)
-        return arch;
     char *cpuinfo = csp_tree_text(target->root, "proc/cpuinfo");
     const char *name = "unknown";
     if (contains(cpuinfo, "CPU implementer"))

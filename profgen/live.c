@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct csp_live {
@@ -18,7 +18,9 @@ struct csp_live {
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     struct csp_live_slice next;
-    bool has_next, busy, ending, enough;
+    bool has_next, ending, enough, measured;
+    /* Of processor time and of time, when opening the program was done; and used since then. */
+    double cpu_begun, begun, cpu_used;
 
     /* The thread's own until it has ended. */
     struct csp_profgen gen;
@@ -146,6 +148,31 @@ static void look_for_change(struct csp_live *live)
         live->stats.stable = live->stats.alike >= live->options.stable_percent;
 }
 
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void measure(struct csp_live *live)
+{
+    double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    if (!live->measured) {
+        live->cpu_begun = cpu;
+        live->begun = seconds_of(CLOCK_MONOTONIC);
+        live->measured = true;
+    }
+    live->cpu_used = cpu - live->cpu_begun;
+}
+
+static bool is_within_share(const struct csp_live *live)
+{
+    double share = live->options.cpu_percent / 100;
+    return share <= 0 || !live->measured ||
+           live->cpu_used <= share * (seconds_of(CLOCK_MONOTONIC) - live->begun);
+}
+
 static void *decode_slices(void *user)
 {
     struct csp_live *live = user;
@@ -157,7 +184,6 @@ static void *decode_slices(void *user)
             break;
         struct csp_live_slice slice = live->next;
         live->has_next = false;
-        live->busy = true;
         pthread_cond_broadcast(&live->changed);
         pthread_mutex_unlock(&live->lock);
         if (!live->error)
@@ -167,14 +193,12 @@ static void *decode_slices(void *user)
         slice.done(slice.slice);
         look_for_change(live);
         pthread_mutex_lock(&live->lock);
-        live->busy = false;
+        measure(live);
         live->enough = live->error || live->stats.stable;
     }
     pthread_mutex_unlock(&live->lock);
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
-    live->stats.seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    live->stats.seconds = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    live->stats.steady_seconds = live->cpu_used;
     return NULL;
 }
 
@@ -198,7 +222,7 @@ int csp_live_start(struct csp_live **out, const struct csp_live_options *options
 bool csp_live_ready(struct csp_live *live)
 {
     pthread_mutex_lock(&live->lock);
-    bool ready = !live->has_next;
+    bool ready = !live->has_next && is_within_share(live);
     pthread_mutex_unlock(&live->lock);
     return ready;
 }

@@ -23,6 +23,7 @@ struct csp_live_options {
     /* How alike, in per cent, the counts of both halves of all samples must be for the profile to
      * be stable (profgen/live_stable.h); 0: nobody asks. */
     double stable_percent;
+    double cpu_percent; /* of one processor that decoding may take; 0: no limit */
 };
 
 struct csp_live_stats {
@@ -30,8 +31,9 @@ struct csp_live_stats {
     uint64_t unstitched[CSP_UNSTITCHED_COUNT]; /* samples without a history, by reason */
     uint64_t rejected[CSP_REJECT_COUNT];
     uint64_t counters, contexts;
-    double seconds; /* of CPU time that decoding took */
-    double alike;   /* per cent, of the last two halves; 0: never compared */
+    double seconds;        /* of processor time that decoding took */
+    double steady_seconds; /* of these, after the first slice, with which the program is opened */
+    double alike;          /* per cent, of the last two halves; 0: never compared */
     bool stable;
     struct csp_profile_result profile;
 };
@@ -41,7 +43,7 @@ struct csp_live;
 /* Errors: CSP_ERR_FAILED (no thread). `diag` and what `options` points to must outlive it. */
 int csp_live_start(struct csp_live **live, const struct csp_live_options *options,
                    struct csp_diag *diag);
-/* Whether a slice would be taken at once. */
+/* Whether a slice would be taken at once: none waits, and decoding is within its share of time. */
 bool csp_live_ready(struct csp_live *live);
 /* Hands a slice over; waits while another one waits to be decoded. */
 void csp_live_take(struct csp_live *live, const struct csp_live_slice *slice);

@@ -86,7 +86,7 @@ static void begin_slice(struct replay *replay)
     CSP_VEC(struct csp_attr) attrs = {0};
     for (size_t i = 0; i < csp_perfdata_attr_count(replay->reader); i++)
         csp_vec_push(&attrs, *csp_perfdata_attr(replay->reader, i));
-    csp_slice_create(&replay->slice, &replay->diag);
+    csp_slice_create(&replay->slice, 32768, &replay->diag);
     csp_writer_open(&replay->writer, replay->slice.path, attrs.data, attrs.len, &replay->diag);
     csp_vec_free(&attrs);
 }

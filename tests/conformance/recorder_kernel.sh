@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# csprof collect meets a kernel whose perf is played (tests/kernel/README.md): a TRBE on each of 24 CPUs and
+# 20,000 windows a second. What the rings could hold is in the recording, and all that was lost is counted.
+source "${CSPROF_SOURCE:?}/tests/script.sh"
+needs clang-22 ld.lld-22 python3
+needs_emulator
+kernel=${CSPROF_BUILD:?}/tests/perf_kernel.so
+[ -e "$kernel" ] || skip "this build has no perf_kernel.so"
+cd "$work" || exit 1
+clang-22 --target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling \
+    -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-pie -no-pie -fuse-ld=lld-22 -o mill \
+    "$CSPROF_SOURCE/demo/mill/unity.c" || exit 77
+"$CSPROF" collect -q --emulate --protocol ete --fault trbe=64 --period 2003 --window 1000 -o one.data -- \
+    ./mill "$CSPROF_SOURCE/demo/recorded.mill" >/dev/null || { fail "the recording to play"; exit 1; }
+"$CSPROF_BUILD/tests/kernel_script" one.data script registers >/dev/null || { fail "the script"; exit 1; }
+python3 - <<'END_OF_PYTHON'
+import os
+def put(path, text):
+    path = 'tree/' + path
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    open(path, 'w').write(text + '\n')
+cpus = 24
+devices = 'sys/bus/event_source/devices/'
+put('proc/sys/kernel/arch', 'aarch64')
+put('proc/sys/kernel/osrelease', '7.3.4')
+put('proc/self/status', 'Name: csprof\nCapEff:\t000001ffffffffff')
+for name, value in (('paranoid', -1), ('mlock_kb', 516), ('max_sample_rate', 100000)):
+    put('proc/sys/kernel/perf_event_' + name, str(value))
+put('proc/sys/kernel/perf_cpu_time_max_percent', '25')
+put('sys/devices/system/cpu/online', '0-%d' % (cpus - 1))
+put(devices + 'armv8_pmuv3_0/type', '8')
+put(devices + 'armv8_pmuv3_0/cpus', '0-%d' % (cpus - 1))
+put(devices + 'armv8_pmuv3_0/events/cpu_cycles', 'event=0x0011')
+put(devices + 'armv8_pmuv3_0/events/trcextout1', 'event=0x4011')
+put(devices + 'cs_etm/type', '9')
+for name, bits in (('contextid', 'config:14'), ('timestamp', 'config:28'), ('preset', 'config:0-3'),
+                   ('sinkid', 'config2:0-31'), ('configid', 'config2:32-63')):
+    put(devices + 'cs_etm/format/' + name, bits)
+put(devices + 'cs_etm/events/pmu_pulse', 'configid=0x5b2d0011')
+for cpu in range(cpus):
+    put('sys/devices/system/cpu/cpu%d/regs/identification/midr_el1' % cpu, '0x00000000410fd490')
+    put(devices + 'cs_etm/sinks/trbe%d' % cpu, '0x1000')
+    for line in open('registers'):
+        name, value = line.split(' = ')
+        put(devices + 'cs_etm/cpu%d/%s' % (cpu, name), value.strip())
+END_OF_PYTHON
+export PERF_KERNEL_TREE=$work/tree PERF_KERNEL_SCRIPT=$work/script PERF_KERNEL_LEDGER=$work/ledger
+
+record() { # SETTING... -- OPTION...
+    local settings=()
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    rm -f ledger
+    env "${settings[@]}" LD_PRELOAD="$kernel" "$CSPROF" collect -a --json "$@" >told 2>messages
+}
+told() { python3 -c 'import json, sys; print(json.load(open("told"))[sys.argv[1]])' "$1"; }
+played() { sed -n "s/^$1 //p" ledger; }
+same() { # WHAT TOLD PLAYED...: what csprof tells is what was played
+    local sum=0 name
+    for name in "${@:3}"; do sum=$((sum + $(played "$name"))); done
+    [ "$(told "$2")" = $sum ] || fail "$1: $2 is $(told "$2"), really $sum"
+}
+happens() { [ "$(played "$2")" -gt 0 ] || fail "$1: no $2: nothing was tried"; }
+check() { # WHAT: the totals, of any recording
+    same "$1" samples samples
+    same "$1" lost_records records_lost
+    same "$1" aux_bytes trace
+    same "$1" trace_restarts times_disabled
+    same "$1" throttled throttled
+    [ "$(told torn)" = 0 ] || fail "$1: rings made no sense"
+}
+stitched() { # WHAT SHARE: of the windows that were played, in hundredths
+    local exact
+    exact=$("$CSPROF" decode -q -i data --format none --json | sed -n 's/.*"stitched_exact": \([0-9]*\).*/\1/p')
+    [ "${exact:-0}" -ge $(($(played windows) * $2 / 100)) ] || fail "$1: $exact windows of $(played windows) are stitched"
+}
+
+what="20,000 windows a second"
+record -- -o data --duration 2 || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" windows
+[ "$(played records_lost)$(played trace_lost)" = 00 ] || fail "$what: something was lost"
+stitched "$what" 99
+
+what="a reader that is 50 ms late"
+record PERF_KERNEL_STALL_MS=50 -- -o data --duration 2 || fail "$what: $(cat messages)"
+check "$what"
+[ "$(played records_lost)$(played trace_lost)" = 00 ] || fail "$what: something was lost"
+
+what="rings that wrap every few windows"
+record -- -o data --duration 2 --buffer 16384 --trace-buffer 16384 || fail "$what: $(cat messages)"
+check "$what"
+stitched "$what" 98
+
+what="rings of records that are full"
+record PERF_KERNEL_STALL_MS=300 -- -o data --duration 3 --buffer 16384 || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" records_lost
+grep -q "the kernel dropped $(told lost_records) records" messages || fail "$what: not a word: $(cat messages)"
+
+what="rings of trace that are full: the kernel disables the event"
+record PERF_KERNEL_STALL_MS=300 -- -o data --duration 3 --trace-buffer 16384 || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" times_disabled
+grep -q "tracing stopped $(told trace_restarts) times" messages || fail "$what: not a word: $(cat messages)"
+stitched "$what" 95
+
+what="throttling"
+record PERF_KERNEL_THROTTLE=100 -- -o data --duration 2 || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" throttled
+grep -q "throttled sampling $(told throttled) times" messages || fail "$what: not a word: $(cat messages)"
+
+what="no trace ID left"
+record PERF_KERNEL_TRACE_IDS=10 -- -o data --duration 2
+[ $? = 4 ] && grep -q "CPU 10 no ring of trace.*no trace ID" messages || fail "$what: $(cat messages)"
+
+# All that is played, recorded and decoded live: one profile. Each CPU plays the whole script.
+what="live"
+record PERF_KERNEL_RATE=40000 -- -C 0-7 -o data --duration 4 || fail "$what: recording: $(cat messages)"
+windows=$(played windows)
+"$CSPROF" gen -q -i data -b mill -o recorded.prof || fail "$what: gen"
+record PERF_KERNEL_RATE=40000 -- -C 0-7 --live --live-cpu 10000 -b mill -o live.prof --duration 4 ||
+    fail "$what: $(cat messages)"
+check "$what"
+if [ "$windows" = "$(played windows)" ]; then
+    [ "$(told counted_samples)" = "$windows" ] || fail "$what: $(told counted_samples) of $windows windows count"
+    [ "$(told slices)" -gt 1 ] || fail "$what: one slice"
+    cmp -s recorded.prof live.prof || fail "$what: the profile is another one than that of the recording"
+else
+    echo "skipped in part: this machine was too busy to play all"
+fi
+
+what="live, with little processor time"
+record -- --live --live-cpu 0.1 --live-slice 2M -b mill -o live.prof --duration 5 || fail "$what: $(cat messages)"
+[ "$(told dropped_slices)" -gt 0 ] || fail "$what: nothing was dropped"
+[ $(($(told taken_samples) + $(told dropped_samples))) = "$(told samples)" ] ||
+    fail "$what: $(told taken_samples) samples taken, $(told dropped_samples) of $(told samples) dropped"
+exit $failed
