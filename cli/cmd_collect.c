@@ -41,6 +41,9 @@ static const char usage[] =
     "  --overhead PERCENT      take fewer samples rather than more of a busy CPU's time (5)\n"
     "  --window CYCLES         length of a window, with free-running on average\n"
     "  --period CYCLES         a window opens every so many cycles; nanoseconds for clock\n"
+    "  --pulse NAME            of the configurations of csprof's kernel module, the one that this\n"
+    "                          core's PMU counts right, as `csprof doctor --calibrate` says:\n"
+    "                          pmu_pulse (default); pmu_pulse_counter,preset=N\n"
     "  --buffer BYTES          of each CPU's ring of records (512Ki); a power of two\n"
     "  --trace-buffer BYTES    of each CPU's ring of trace (2Mi; 128Ki without privileges)\n"
     "  --live                  make the profile while recording (-o, csprof.prof) and write no "
@@ -251,6 +254,8 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
     } else if (!strcmp(name, "--strategy")) {
         collect->automatic = !strcmp(value, "auto");
         *good = collect->automatic || csp_strategy_parse(value, &collect->strategy);
+    } else if (!strcmp(name, "--pulse")) {
+        *good = (collect->pulse = csp_pulse_named(value)) != NULL;
     } else if (!strcmp(name, "--samples")) {
         *good = csp_parse_real(value, 0.1, 1e6, &collect->samples);
     } else if (!strcmp(name, "--overhead")) {

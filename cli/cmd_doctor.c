@@ -2,13 +2,14 @@
 #include "cli/cli.h"
 
 #include "collect/binary_check.h"
+#include "collect/calibrate.h"
 #include "collect/doctor.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
-    "usage: csprof doctor [--sysfs DIR] [-b BINARY]\n"
+    "usage: csprof doctor [--sysfs DIR | --calibrate] [-b BINARY]\n"
     "\n"
     "Tells what this machine can record and how, and for everything that is missing what would\n"
     "fix it: a kernel version, a module, a sysctl, another instance.\n"
@@ -21,20 +22,30 @@ static const char usage[] =
     "                frame pointers (also in the libraries it uses), a build-id; with the flags "
     "to\n"
     "                add. With -b alone the machine is examined, too.\n"
+    "  --calibrate   also measure, on each kind of core, which of the kernel module's "
+    "configurations\n"
+    "                (pmu_pulse, pmu_pulse_counter) its PMU counts as it should: under a second "
+    "each\n"
     "\n"
     "What it says about recording from trace units follows the kernel's sources and an emulated\n"
     "machine; nothing of it has been proved on Arm silicon yet.\n"
     "Exit codes: 0 it can be recorded (and the binary has all); 3 BINARY cannot be read; 4 this\n"
-    "machine cannot record a history of branches; 5 the binary lacks something.\n";
+    "machine cannot record a history of branches; 5 the binary lacks something, or\n"
+    "no configuration counts right (--calibrate).\n";
 
 struct doctor {
     const char *root, *binary;
+    bool calibrate;
 };
 
 static int parse_options(struct csp_cli *cli, struct doctor *doctor, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char **value = NULL;
+        if (!strcmp(argv[i], "--calibrate")) {
+            doctor->calibrate = true;
+            continue;
+        }
         if (!strcmp(argv[i], "--sysfs"))
             value = &doctor->root;
         else if (!strcmp(argv[i], "-b"))
@@ -45,6 +56,8 @@ static int parse_options(struct csp_cli *cli, struct doctor *doctor, int argc, c
             return csp_cli_usage(cli, "%s needs a value", argv[i - 1]);
         *value = argv[i];
     }
+    if (doctor->calibrate && *doctor->root)
+        return csp_cli_usage(cli, "--calibrate measures this machine, and --sysfs is of another");
     return 0;
 }
 
@@ -54,6 +67,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     struct csp_target target;
     struct csp_assessment assessment;
     struct csp_binary_check check;
+    struct csp_calibration calibration = {0};
     struct csp_buf out = {0};
     struct csp_json json = {.out = &out};
     int code = parse_options(cli, &doctor, argc, argv);
@@ -69,25 +83,35 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     }
     csp_target_read(&target, doctor.root);
     csp_assess(&assessment, &target);
+    if (doctor.calibrate) {
+        int error = csp_calibrate(&calibration, &target, &cli->diag);
+        if (error)
+            return csp_error_exit(error);
+    }
     if (cli->json) {
         csp_json_object(&json, NULL);
         csp_doctor_json(&target, &assessment, &json);
         if (doctor.binary)
             csp_binary_check_json(&check, &json);
+        if (doctor.calibrate)
+            csp_calibration_json(&calibration, &json);
         csp_json_end(&json);
     } else {
         csp_doctor_text(&target, &assessment, &out);
         if (doctor.binary)
             csp_binary_check_text(&check, &out);
+        if (doctor.calibrate)
+            csp_calibration_text(&calibration, &out);
     }
     fwrite(out.data, 1, out.len, stdout);
     csp_buf_free(&out);
     if (!csp_assessment_has_branches(&assessment))
         code = CSP_EXIT_ENV;
-    else if (doctor.binary && !check.complete)
+    else if ((doctor.binary && !check.complete) || (doctor.calibrate && !calibration.best))
         code = CSP_EXIT_QUALITY;
     if (doctor.binary)
         csp_binary_check_free(&check);
+    csp_calibration_free(&calibration);
     csp_assessment_free(&assessment);
     csp_target_free(&target);
     return code;

@@ -201,6 +201,8 @@ int csp_collect_with_plan(struct csp_collect *collect, csp_collect_record_fn *ho
     struct csp_assessment assessment;
     struct csp_plan plan;
     csp_target_read(&target, collect->sysfs ? collect->sysfs : "");
+    if (collect->pulse)
+        target.trace.pulse = collect->pulse;
     csp_assess(&assessment, &target);
     int code = csp_error_exit(choose_strategy(collect, &target, &assessment));
     if (!code) {

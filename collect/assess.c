@@ -67,7 +67,7 @@ const struct csp_coresight_config *csp_target_config(const struct csp_target *ta
 
 const struct csp_coresight_config *csp_target_pulse(const struct csp_target *target)
 {
-    return csp_target_config(target, "pmu_pulse");
+    return csp_target_config(target, target->trace.pulse->config);
 }
 
 static bool is_arm(const struct csp_target *target)

@@ -39,8 +39,7 @@ struct csp_assessment {
 void csp_assess(struct csp_assessment *assessment, const struct csp_target *target);
 void csp_assessment_free(struct csp_assessment *assessment);
 
-/* The configuration that pulses external output 1, under its published name; null when it is not
- * loaded. */
+/* The configuration that pulses external output 1; null when it is not loaded. */
 const struct csp_coresight_config *csp_target_pulse(const struct csp_target *target);
 const struct csp_coresight_config *csp_target_config(const struct csp_target *target,
                                                      const char *name);

@@ -57,7 +57,7 @@ static void add_trace(struct csp_event_set *set, const struct csp_plan *plan,
         csp_pmu_format_set(timestamp, words, timestamp->high > timestamp->low ? 8 : 1);
     if (config)
         csp_pmu_format_set(&trace->fields[CSP_ETM_FIELD_CONFIGID], words, config->id);
-    if (strobe)
+    if (config)
         csp_pmu_format_set(&trace->fields[CSP_ETM_FIELD_PRESET], words, plan->preset);
     struct csp_attr *attr =
         add(set, CSP_EVENT_TRACE,

@@ -64,14 +64,17 @@ static double rate_within(const struct csp_plan_request *request, double cost,
 static void plan_pulse(const struct csp_plan_request *request, struct csp_plan *plan)
 {
     double cycles = request->cycles_per_second;
-    plan->pause_period = request->window ? request->window : 1000;
+    plan->pulse_cycles = request->pulse->cycles;
+    plan->preset = request->pulse->preset;
+    plan->mean_window = request->window ? (double)request->window : 1000;
+    plan->pause_period = whole(most(plan->mean_window / (double)plan->pulse_cycles, 1));
+    plan->mean_window = (double)(plan->pause_period * plan->pulse_cycles);
     double rate = rate_within(request, window_cost(request), plan);
     plan->resume_period = request->period ? request->period : whole(cycles / rate) | 1;
     /* A resume that comes while the unit runs opens nothing: the period is one of closed windows.
      */
-    double turn = most((double)plan->resume_period, (double)plan->pause_period);
+    double turn = most((double)plan->resume_period, plan->mean_window);
     plan->windows_per_second = plan->samples_per_second = cycles / turn;
-    plan->mean_window = (double)plan->pause_period;
     plan->duty = plan->mean_window / turn;
     plan->overhead = plan->windows_per_second * window_cost(request);
 }
@@ -149,6 +152,7 @@ void csp_plan_request_default(struct csp_plan_request *request, const struct csp
     const struct csp_trace_pmu *trace = &target->trace;
     *request = (struct csp_plan_request){
         .strategy = strategy,
+        .pulse = trace->pulse,
         .samples_per_second = strategy == CSP_STRATEGY_FREE_RUNNING ? 300 : 1000,
         .overhead = 0.05,
         .cycles_per_second = 2.6e9,
@@ -163,6 +167,7 @@ void csp_plan_make(struct csp_plan *plan, const struct csp_plan_request *request
     *plan = (struct csp_plan){
         .strategy = request->strategy,
         .cycles_per_second = request->cycles_per_second,
+        .pulse_cycles = 1,
     };
     switch (request->strategy) {
     case CSP_STRATEGY_PULSE:

@@ -9,12 +9,13 @@
 
 struct csp_plan_request {
     enum csp_strategy strategy;
-    double samples_per_second; /* with branch history, on each busy CPU */
-    double overhead;           /* most of a busy CPU's time, 0.02 for 2 % */
-    uint64_t window;           /* cycles; 0: chosen */
-    uint64_t period;           /* resume or sample period in cycles (ns for the clock); 0: chosen */
-    double cycles_per_second;  /* of a busy CPU */
-    bool drained;              /* an ETR: the sink is emptied at each pause */
+    double samples_per_second;     /* with branch history, on each busy CPU */
+    double overhead;               /* most of a busy CPU's time, 0.02 for 2 % */
+    uint64_t window;               /* cycles; 0: chosen */
+    const struct csp_pulse *pulse; /* for CSP_STRATEGY_PULSE */
+    uint64_t period;          /* resume or sample period in cycles (ns for the clock); 0: chosen */
+    double cycles_per_second; /* of a busy CPU */
+    bool drained;             /* an ETR: the sink is emptied at each pause */
     double max_sample_rate, cpu_time_max_percent; /* the kernel's limits; 0: none */
 };
 
@@ -22,7 +23,8 @@ struct csp_plan {
     enum csp_strategy strategy;
     uint64_t resume_period; /* cycles; of the only event where there is one; ns for the clock */
     uint64_t pause_period;  /* of the event that closes windows; 0: none */
-    uint32_t preset;        /* of `autofdo`, for strobe */
+    uint64_t pulse_cycles;  /* cycles for each of its counts */
+    uint32_t preset;        /* of the CoreSight configuration; 0: none */
     double cycles_per_second;
     /* Predictions for each busy CPU. */
     double windows_per_second; /* that become samples with branch history */

@@ -35,7 +35,7 @@ void csp_plan_text(const struct csp_plan *plan, struct csp_buf *out)
                        "resume        every %llu cycles\n"
                        "pause         after %llu cycles of the trace unit\n",
                        (unsigned long long)plan->resume_period,
-                       (unsigned long long)plan->pause_period);
+                       (unsigned long long)(plan->pause_period * plan->pulse_cycles));
         break;
     case CSP_STRATEGY_FREE_RUNNING:
         csp_buf_printf(out,
@@ -98,7 +98,8 @@ static void run(struct picture *picture, double from, double to)
 static void play(struct picture *picture)
 {
     const struct csp_plan *plan = picture->plan;
-    double resume = (double)plan->resume_period, pause = (double)plan->pause_period;
+    double resume = (double)plan->resume_period,
+           pause = (double)(plan->pause_period * plan->pulse_cycles);
     double end = picture->start + picture->per_column * COLUMNS;
     bool pulse = plan->strategy == CSP_STRATEGY_PULSE;
     for (double when = floor(picture->start / resume) * resume; when < end; when += resume) {
@@ -132,7 +133,8 @@ void csp_plan_draw(const struct csp_plan *plan, struct csp_buf *out)
 {
     if (!plan->pause_period)
         return;
-    double resume = (double)plan->resume_period, pause = (double)plan->pause_period;
+    double resume = (double)plan->resume_period,
+           pause = (double)(plan->pause_period * plan->pulse_cycles);
     draw(plan, 0, 3.5 * resume, out);
     if (pause * 8 < resume) {
         csp_buf_add_string(out, "the first window, closer:\n");
@@ -169,18 +171,18 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
                    const char *const *command, struct csp_buf *out)
 {
     unsigned long long resume = plan->resume_period, pause = plan->pause_period;
-    const struct csp_coresight_config *pulse = csp_target_pulse(target);
     csp_buf_add_string(out, "perf record -T");
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE: {
-        char *config =
-            csp_asprintf("%s,aux-action=start-paused", pulse ? pulse->name : "pmu_pulse");
+        char *name = csp_pulse_text(target->trace.pulse);
+        char *config = csp_asprintf("%s,aux-action=start-paused", name);
         const char *pmu = target->pmus.len ? target->pmus.data[0].name : "armv8_pmuv3_0";
         add_trace_event(target, config, out);
         csp_buf_printf(out, " -e cycles/aux-action=resume,period=%llu/u", resume);
         csp_buf_printf(out, " -e %s/trcextout1,aux-action=pause,period=%llu,call-graph=fp/u", pmu,
                        pause);
         free(config);
+        free(name);
         break;
     }
     case CSP_STRATEGY_FREE_RUNNING:

@@ -131,6 +131,7 @@ static void read_sinks(struct csp_target *target)
 
 static void read_configs(struct csp_target *target)
 {
+    target->trace.pulse = &csp_pulses[0];
     struct csp_tree_names names;
     csp_tree_list(target->root, &names, DEVICES "/cs_etm/events");
     for (size_t i = 0; i < names.names.len; i++) {

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "collect/host_tree.h"
+#include "collect/pulse.h"
 
 /* Where a PMU's format file puts a field: config, config1, … and its lowest and highest bit. */
 struct csp_pmu_format {
@@ -59,9 +60,10 @@ struct csp_trace_pmu { /* cs_etm */
     uint32_t ete_count;       /* how many of them are ETE */
     CSP_VEC(struct csp_sink) sinks;
     CSP_VEC(struct csp_coresight_config) configs;
-    int64_t ts_source;       /* the same for all CPUs; 0 when not told, -2 when they differ */
-    uint32_t busy_units;     /* enabled by hand through sysfs */
-    bool hidden_by_firmware; /* drivers are there, devices are not */
+    const struct csp_pulse *pulse; /* the one to use for the strategy of that name */
+    int64_t ts_source;             /* the same for all CPUs; 0 when not told, -2 when they differ */
+    uint32_t busy_units;           /* enabled by hand through sysfs */
+    bool hidden_by_firmware;       /* drivers are there, devices are not */
 };
 
 enum csp_cloud { CSP_CLOUD_NONE, CSP_CLOUD_AWS, CSP_CLOUD_GCP, CSP_CLOUD_AZURE };

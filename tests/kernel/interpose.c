@@ -81,9 +81,12 @@ static void read_attr(struct pk_event *event, const struct perf_event_attr *attr
 
 /* What csprof opens on itself to see what it may, and how many counters there are besides that of
  * the cycles: six (validate_group, drivers/perf/arm_pmu.c). */
-static int open_probe(int group)
+static int open_probe(const struct perf_event_attr *attr, int group)
 {
     static int members;
+    int counter = pk_counter_open(attr);
+    if (counter >= 0)
+        return counter;
     members = group < 0 ? 0 : members + 1;
     if (members <= 6)
         return eventfd(0, EFD_CLOEXEC);
@@ -95,7 +98,7 @@ static int open_probe(int group)
 static int open_event(const struct perf_event_attr *attr, int pid, int cpu, int group)
 {
     if (pid == 0)
-        return open_probe(group);
+        return open_probe(attr, group);
     if (!pk)
         begin();
     int number = atomic_load(&pk->event_count);
@@ -188,6 +191,9 @@ static void *map_aux(struct pk_event *event, size_t length)
 void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
     struct pk_event *event = event_at(fd);
+    void *counter = pk_counter_map(fd, length);
+    if (counter)
+        return counter;
     if (event)
         return offset ? map_aux(event, length) : map_data(event, length);
     return (void *)REAL(syscall)(SYS_mmap, address, length, protection, flags, fd, offset);
@@ -244,6 +250,8 @@ int ioctl(int fd, unsigned long request, ...)
     void *argument = va_arg(args, void *);
     va_end(args);
     struct pk_event *event = event_at(fd);
+    if (pk_counter_control(fd, request))
+        return 0;
     return event ? control(event, request, argument)
                  : (int)REAL(syscall)(SYS_ioctl, fd, request, argument);
 }
@@ -269,6 +277,11 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
 ssize_t read(int fd, void *buffer, size_t size)
 {
     struct pk_event *event = event_at(fd);
+    uint64_t count;
+    if (size >= sizeof count && pk_counter_read(fd, &count)) {
+        memcpy(buffer, &count, sizeof count);
+        return sizeof count;
+    }
     if (!event)
         return REAL(read)(fd, buffer, size);
     if (size >= 24)
@@ -280,6 +293,7 @@ int close(int fd)
 {
     if (event_at(fd))
         event_of_fd[fd] = NULL;
+    pk_counter_close(fd);
     return (int)REAL(syscall)(SYS_close, fd);
 }
 

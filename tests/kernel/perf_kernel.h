@@ -98,6 +98,13 @@ bool pk_aux_begin(struct pk_cpu *cpu);
 void pk_aux_end(struct pk_cpu *cpu, uint64_t time);
 void pk_aux_write(struct pk_cpu *cpu, const uint8_t *bytes, size_t size, uint64_t time);
 
+/* counters.c: events of a process on itself. -1, false and null: it is none of those. */
+int pk_counter_open(const struct perf_event_attr *attr);
+bool pk_counter_control(int fd, unsigned long request);
+bool pk_counter_read(int fd, uint64_t *value);
+void *pk_counter_map(int fd, size_t length);
+void pk_counter_close(int fd);
+
 /* play.c: of the process that plays */
 void pk_play(const char *script);
 

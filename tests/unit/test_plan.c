@@ -50,7 +50,8 @@ static struct csp_plan_request request_of(enum csp_strategy strategy)
     return (struct csp_plan_request){.strategy = strategy,
                                      .samples_per_second = 500,
                                      .overhead = 0.05,
-                                     .cycles_per_second = 2e9};
+                                     .cycles_per_second = 2e9,
+                                     .pulse = &csp_pulses[0]};
 }
 
 static void assert_near(double is, double wanted, double tolerance)
@@ -89,7 +90,7 @@ static void free_running_phases_are_spread_from_the_start(void **state)
                     1.2 / sqrt((double)windows));
     /* The published pair of periods has the same property. */
     struct csp_plan published = {CSP_STRATEGY_FREE_RUNNING, .resume_period = 8338447,
-                                 .pause_period = 100003};
+                                 .pause_period = 100003, .pulse_cycles = 1};
     assert_near(simulate(&published, 10000).duty, 100003.0 / (2 * 8338447.0), 0.01);
 }
 
@@ -104,6 +105,10 @@ static void pulse_windows_are_all_of_one_length(void **state)
     assert_near(is.mean_window, (double)plan.pause_period, 1e-9);
     assert_near(is.windows_per_pause, 1, 1e-9);
     assert_near(plan.windows_per_second, 500, 0.01);
+    request.pulse = csp_pulse_named("pmu_pulse_counter,preset=3"); /* a pulse in 100 cycles */
+    csp_plan_make(&plan, &request);
+    assert_int_equal(plan.pause_period, 10);
+    assert_near(plan.mean_window, 1000, 1e-9);
 }
 
 static void samples_are_given_up_for_the_overhead(void **state)
@@ -145,6 +150,7 @@ static void the_picture_shows_events_and_trace(void **state)
     struct csp_plan plan = {.strategy = CSP_STRATEGY_FREE_RUNNING,
                             .resume_period = 8000,
                             .pause_period = 2618,
+                            .pulse_cycles = 1,
                             .cycles_per_second = 1e9};
     struct csp_buf out = {0};
     csp_plan_draw(&plan, &out);
