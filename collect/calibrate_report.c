@@ -19,13 +19,14 @@ static void add_check(const struct csp_pulse_check *check, struct csp_buf *out)
 {
     add_name(check, out);
     double each = check->pulses ? (double)check->cycles / (double)check->pulses : 0;
+    int digits = each < 10 ? 2 : 0;
     switch (check->verdict) {
     case CSP_PULSE_RIGHT:
-        csp_buf_printf(out, "right: a pulse in %.2f cycles, none while the trace unit is off\n",
-                       each);
+        csp_buf_printf(out, "right: a pulse in %.*f cycles, none while the trace unit is off\n",
+                       digits, each);
         break;
     case CSP_PULSE_WRONG_RATE:
-        csp_buf_printf(out, "wrong: a pulse in %.2f cycles instead of %llu\n", each,
+        csp_buf_printf(out, "wrong: a pulse in %.*f cycles instead of %llu\n", digits, each,
                        (unsigned long long)check->pulse->cycles);
         break;
     case CSP_PULSE_SILENT:

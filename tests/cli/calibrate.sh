@@ -50,9 +50,9 @@ expect "a PMU that counts each cycle" <<'END'
 Calibration: trcextout1 counted beside cycles, in user space
  CPU 0 armv8_pmuv3_0 pmu_pulse right: a pulse in 1.00 cycles, none while the trace unit is off
  CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=1 right: a pulse in 1.00 cycles, none while the trace unit is off
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=2 right: a pulse in 10.00 cycles, none while the trace unit is off
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=3 right: a pulse in 100.00 cycles, none while the trace unit is off
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=4 right: a pulse in 1000.00 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=2 right: a pulse in 10 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=3 right: a pulse in 100 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=4 right: a pulse in 1000 cycles, none while the trace unit is off
 Record with --strategy pulse: it counts right on all kinds of cores.
 END
 calibrate 0 PERF_KERNEL_PULSE=level
@@ -60,9 +60,9 @@ expect "a PMU that counts an output which never falls once" <<'END'
 Calibration: trcextout1 counted beside cycles, in user space
  CPU 0 armv8_pmuv3_0 pmu_pulse wrong: 1 pulses in many cycles: this PMU does not count them
  CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=1 wrong: 1 pulses in many cycles: this PMU does not count them
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=2 right: a pulse in 10.00 cycles, none while the trace unit is off
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=3 right: a pulse in 100.00 cycles, none while the trace unit is off
- CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=4 right: a pulse in 1000.00 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=2 right: a pulse in 10 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=3 right: a pulse in 100 cycles, none while the trace unit is off
+ CPU 0 armv8_pmuv3_0 pmu_pulse_counter,preset=4 right: a pulse in 1000 cycles, none while the trace unit is off
 Record with --strategy pulse --pulse pmu_pulse_counter,preset=2: it counts right on all kinds of cores.
 END
 calibrate 5 PERF_KERNEL_PULSE=always
