@@ -19,7 +19,7 @@ static void add_check(const struct csp_pulse_check *check, struct csp_buf *out)
 {
     add_name(check, out);
     double each = check->pulses ? (double)check->cycles / (double)check->pulses : 0;
-    int digits = each < 10 ? 2 : 0;
+    int digits = each < 5 ? 2 : 0;
     switch (check->verdict) {
     case CSP_PULSE_RIGHT:
         csp_buf_printf(out, "right: a pulse in %.*f cycles, none while the trace unit is off\n",
