@@ -1,13 +1,8 @@
 /* csprof decode: trace to ranges, branch stacks and packets. */
-#include "cli/cli.h"
+#include "cli/decode_report.h"
 
-#include "base/file.h"
 #include "base/parse.h"
 #include "base/progress.h"
-#include "decode/decode_output.h"
-#include "decode/perfdata_output.h"
-#include "decode/recording_samples.h"
-#include "decode/snapshot.h"
 
 #include <string.h>
 #include <time.h>
@@ -32,24 +27,6 @@ static const struct {
 enum { FORMATS = sizeof formats / sizeof *formats, ENGINES = sizeof engines / sizeof *engines };
 
 enum { DEFAULT_PERIOD = 1000 /* instructions */ };
-
-struct decode {
-    struct csp_cli *cli;
-    const char *input, *snapshot_path, *output_path, *symfs;
-    CSP_VEC(const char *) code;
-    csp_engine_create_fn *engine;
-    struct csp_snapshot *snapshot;
-    struct csp_recording *recording;
-    const struct csp_trace_input *trace;
-    struct csp_output file;
-    struct csp_decode_output output;
-    struct csp_perfdata_output *perfdata; /* null: another format */
-    struct csp_perfdata_output_stats written;
-    struct csp_trace_stats stats;
-    struct csp_recording_samples_stats samples;
-    uint64_t period;
-    bool recorded_stacks;
-};
 
 static int take_format(struct decode *decode, const char *name)
 {
@@ -293,120 +270,6 @@ static int write_output(struct decode *decode)
     return decode->file.stream && !nothing ? csp_output_commit(&decode->file, diag) : 0;
 }
 
-static void json_samples(struct csp_json *json, const struct csp_recording_samples_stats *samples)
-{
-    const struct csp_stitch_stats *stitch = &samples->stitch;
-    csp_json_number(json, "samples", samples->samples);
-    csp_json_number(json, "lost_samples", samples->lost);
-    csp_json_number(json, "malformed_samples", samples->malformed);
-    csp_json_number(json, "resume_samples", samples->resumes);
-    csp_json_number(json, "branch_stack_samples", samples->native);
-    csp_json_number(json, "samples_cut_from_trace", samples->cut);
-    csp_json_number(json, "pause_samples", stitch->pauses);
-    csp_json_number(json, "stitched_exact", stitch->verdicts[CSP_VERDICT_EXACT]);
-    csp_json_number(json, "stitched_time", stitch->verdicts[CSP_VERDICT_TIME]);
-    csp_json_number(json, "stitched_order", stitch->verdicts[CSP_VERDICT_ORDER]);
-    csp_json_number(json, "unstitched",
-                    stitch->verdicts[CSP_VERDICT_NONE] + stitch->verdicts[CSP_VERDICT_AMBIGUOUS]);
-    csp_json_object(json, "unstitched_reasons");
-    for (int i = CSP_UNSTITCHED_NOT + 1; i < CSP_UNSTITCHED_COUNT; i++)
-        csp_json_number(json, csp_unstitched_name((enum csp_unstitched)i), stitch->unstitched[i]);
-    csp_json_end(json);
-    csp_json_number(json, "windows_repeated", stitch->windows_repeated);
-    csp_json_number(json, "windows_without_sample", stitch->windows_alone);
-    csp_json_number(json, "joined_runs", stitch->made.joined_runs);
-    csp_json_number(json, "callchains_repaired_by_history", stitch->made.repaired_by_history);
-    csp_json_number(json, "callchains_repaired_by_lr", stitch->made.repaired_by_lr);
-    csp_json_number(json, "callchains_missing_a_caller", stitch->made.missing_callers);
-    csp_json_signed(json, "sample_lag_ns", stitch->clock.lag_median);
-    csp_json_signed(json, "sample_lag_limit_ns", stitch->clock.lag_limit);
-}
-
-static void print_json(const struct decode *decode, double seconds)
-{
-    const struct csp_window_stats *windows = &decode->stats.windows;
-    const struct csp_engine_stats *engine = &decode->stats.engine;
-    struct csp_buf out = {0};
-    struct csp_json json = {.out = &out};
-    csp_json_object(&json, NULL);
-    csp_json_number(&json, "trace_bytes", engine->bytes);
-    csp_json_number(&json, "sources", decode->trace->sources.len);
-    csp_json_number(&json, "windows", windows->windows);
-    csp_json_number(&json, "distinct_windows", csp_distinct_count(&decode->output.distinct));
-    if (decode->output.distinct.skipped_bits)
-        csp_json_bool(&json, "distinct_windows_is_estimate", true);
-    csp_json_number(&json, "runs", windows->runs);
-    csp_json_number(&json, "ranges", windows->ranges);
-    csp_json_number(&json, "instructions", windows->instructions);
-    csp_json_number(&json, "branches", windows->branches);
-    csp_json_number(&json, "unmapped_ranges", windows->unmapped_ranges);
-    csp_json_number(&json, "unknown_paths", windows->unknown_paths);
-    csp_json_number(&json, "discontinuities", windows->discontinuities);
-    csp_json_number(&json, "overflows", windows->overflows);
-    csp_json_number(&json, "exceptions", windows->exceptions);
-    csp_json_number(&json, "bad_packets", engine->bad_packets);
-    csp_json_number(&json, "lost_bytes", engine->lost_bytes);
-    if (decode->output.format == CSP_DECODE_SCRIPT)
-        csp_json_number(&json, "empty_stacks", decode->output.empty_stacks);
-    if (decode->output.format == CSP_DECODE_PERFDATA) {
-        csp_json_number(&json, "written_samples", decode->written.samples);
-        csp_json_number(&json, "empty_stacks", decode->written.empty_stacks);
-        csp_json_number(&json, "cut_stacks", decode->written.cut_stacks);
-    }
-    if (decode->recording)
-        json_samples(&json, &decode->samples);
-    csp_json_real(&json, "seconds", seconds);
-    csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
-}
-
-/* What became of the pause samples. */
-static void print_stitching(struct decode *decode)
-{
-    const struct csp_stitch_stats *stitch = &decode->samples.stitch;
-    struct csp_buf text = {0};
-    if (!stitch->pauses)
-        return;
-    csp_buf_printf(&text, "%llu pause samples:", (unsigned long long)stitch->pauses);
-    for (int i = CSP_VERDICT_EXACT; i <= CSP_VERDICT_ORDER; i++)
-        if (stitch->verdicts[i])
-            csp_buf_printf(&text, " %llu %s,", (unsigned long long)stitch->verdicts[i],
-                           csp_verdict_name((enum csp_verdict)i));
-    for (int i = CSP_UNSTITCHED_NOT + 1; i < CSP_UNSTITCHED_COUNT; i++)
-        if (stitch->unstitched[i])
-            csp_buf_printf(&text, " %llu unstitched (%s),",
-                           (unsigned long long)stitch->unstitched[i],
-                           csp_unstitched_name((enum csp_unstitched)i));
-    text.data[text.len - 1] = '\0';
-    csp_note(&decode->cli->diag, "%s; %llu windows without a sample", text.data,
-             (unsigned long long)stitch->windows_alone);
-    csp_buf_free(&text);
-}
-
-static void print_summary(struct decode *decode)
-{
-    const struct csp_window_stats *windows = &decode->stats.windows;
-    const struct csp_engine_stats *engine = &decode->stats.engine;
-    csp_note(&decode->cli->diag,
-             "%llu bytes of trace: %llu windows, %llu ranges, %llu instructions, %llu branches",
-             (unsigned long long)engine->bytes, (unsigned long long)windows->windows,
-             (unsigned long long)windows->ranges, (unsigned long long)windows->instructions,
-             (unsigned long long)windows->branches);
-    if (decode->output.format == CSP_DECODE_SCRIPT && decode->output.empty_stacks)
-        csp_note(&decode->cli->diag,
-                 "%llu %s without a taken branch are not in the script: llvm-profgen takes no "
-                 "sample with an empty branch stack",
-                 (unsigned long long)decode->output.empty_stacks,
-                 decode->output.by_sample ? "samples" : "runs");
-    if (decode->output.format == CSP_DECODE_PERFDATA)
-        csp_note(&decode->cli->diag,
-                 "%s: %llu samples with branch stacks (%llu without a taken branch left out)",
-                 decode->output_path, (unsigned long long)decode->written.samples,
-                 (unsigned long long)decode->written.empty_stacks);
-    print_stitching(decode);
-}
-
 static double now(void)
 {
     struct timespec time;
@@ -434,9 +297,9 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         if (!error)
             error = write_output(&decode);
         if (!error && cli->json)
-            print_json(&decode, now() - began);
+            csp_decode_print_json(&decode, now() - began);
         else if (!error && decode.trace->streams.len)
-            print_summary(&decode);
+            csp_decode_print_summary(&decode);
         code = (int)csp_error_exit(error);
     }
     release(&decode);
