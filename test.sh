@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds csprof in every supported way and runs its tests. ./test.sh alone does all that CI does;
 # ./test.sh PRESET... only those presets (release clang asan tsan arm64 recorder), or the tests
-# labelled llvm-patches, which CI leaves out (docs/llvm-patches.md).
+# labelled llvm-patches or slurm, which CI leaves out (docs/llvm-patches.md, docs/fleet.md).
 set -euo pipefail
 cd "$(dirname "$0")"
 presets=("$@")
@@ -9,6 +9,7 @@ presets=("$@")
 
 purposes=(build demo test machine)
 case " ${presets[*]} " in *" arm64 "*) purposes+=(arm64) ;; esac
+case " ${presets[*]} " in *" slurm "*) purposes+=(slurm) ;; esac
 cmake/install-packages.sh "${purposes[@]}"
 
 run_tests() { ctest --preset "$preset" --parallel "$(nproc)" "$@"; }
@@ -22,6 +23,12 @@ for preset in "${presets[@]}"; do
         llvm-patches/test
         continue
     fi
+    if [ "$preset" = slurm ]; then
+        cmake --preset release >/dev/null
+        cmake --build --preset release --parallel "$(nproc)" -- --quiet
+        ctest --preset release -L slurm --output-on-failure
+        continue
+    fi
     cmake --preset "$preset" >/dev/null
     cmake --build --preset "$preset" --parallel "$(nproc)" -- --quiet
     case $preset in
@@ -30,11 +37,11 @@ for preset in "${presets[@]}"; do
     arm64) run_tests ;; # its unit tests alone
     asan)
         echo "left out here: label machine, whose guest runs nothing that is sanitized"
-        run_tests -LE 'machine|real-time'
+        run_tests -LE 'machine|real-time|slurm'
         run_real_time_tests
         ;;
     *)
-        run_tests -LE real-time
+        run_tests -LE 'real-time|slurm'
         run_real_time_tests
         ;;
     esac
@@ -43,4 +50,8 @@ done
 case " ${presets[*]} " in
 *" llvm-patches "*) ;;
 *) echo "left out: label llvm-patches, which downloads LLVM's source; ./test.sh llvm-patches runs it" ;;
+esac
+case " ${presets[*]} " in
+*" slurm "*) ;;
+*) echo "left out: label slurm, which starts a cluster on this machine; ./test.sh slurm runs it" ;;
 esac

@@ -48,13 +48,50 @@ static uint32_t add(struct csp_intern *table, uint64_t *slot, const void *data, 
     return (uint32_t)id;
 }
 
+uint32_t csp_intern_hash(const void *data, size_t size)
+{
+    return (uint32_t)XXH3_64bits(data, size);
+}
+
+void csp_intern_fetch_slot(const struct csp_intern *table, uint32_t hash)
+{
+    if (table->slot_count)
+        __builtin_prefetch(&table->slots[hash & (table->slot_count - 1)]);
+}
+
+/* In all likelihood: other bytes may have taken the slot. */
+static const struct csp_intern_entry *likely_entry(const struct csp_intern *table, uint32_t hash)
+{
+    uint64_t slot = table->slot_count ? table->slots[hash & (table->slot_count - 1)] : 0;
+    return slot >> 32 == hash && slot ? &table->entries.data[(uint32_t)slot - 1] : NULL;
+}
+
+void csp_intern_fetch_entry(const struct csp_intern *table, uint32_t hash)
+{
+    const struct csp_intern_entry *entry = likely_entry(table, hash);
+    if (entry)
+        __builtin_prefetch(entry);
+}
+
+void csp_intern_fetch_data(const struct csp_intern *table, uint32_t hash)
+{
+    enum { LINE = 64, MOST = 16 * LINE };
+    const struct csp_intern_entry *entry = likely_entry(table, hash);
+    for (uint32_t at = 0; entry && at < entry->size && at < MOST; at += LINE)
+        __builtin_prefetch((const char *)entry->data + at);
+}
+
 uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size)
+{
+    return csp_intern_hashed(table, data, size, csp_intern_hash(size ? data : "", size));
+}
+
+uint32_t csp_intern_hashed(struct csp_intern *table, const void *data, size_t size, uint32_t hash)
 {
     if (table->entries.len * 2 >= table->slot_count)
         grow(table);
     if (!size)
         data = "";
-    uint32_t hash = (uint32_t)XXH3_64bits(data, size);
     uint64_t *slot = slot_of(table, data, size, hash);
     if (*slot)
         return (uint32_t)*slot - 1;

@@ -47,6 +47,8 @@ extern const struct csp_command csp_command_validate;
 #define CSP_VALIDATE_SUMMARY "tell how far a recording or a profile can be trusted"
 #endif
 
+/* Tells that the output was there already (--resume). */
+void csp_cli_resumed(struct csp_cli *cli, const char *output);
 /* Reports a usage error that names the subcommand and points at its help; returns the exit code. */
 int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

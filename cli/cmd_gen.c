@@ -7,6 +7,7 @@
 #include "collect/binary_check.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/result_store.h"
+#include "profgen/resume.h"
 
 #include <string.h>
 
@@ -55,6 +56,9 @@ static int check_options(struct gen *gen)
         return csp_cli_usage(gen->cli, "a branch list tells of no contexts: its profile is flat");
     options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
     options->digests = options->aggregate || gen->aggregates.len || samples > 1;
+    if (gen->resume && (!options->aggregate || options->duplicates))
+        return csp_cli_usage(gen->cli, "--resume is for --format aggregate, which tells what it is "
+                                       "of, without --allow-duplicates");
     if (options->compat && (options->aggregate || gen->aggregates.len))
         return csp_cli_usage(gen->cli, "aggregates hold what llvm-profgen 22 takes no notice of: "
                                        "they do not go with --compat");
@@ -261,6 +265,22 @@ static void make_key(struct gen *gen, struct csp_run_key *key)
         csp_run_key_recording(key, gen->recordings.data[i]);
 }
 
+/* Whether the output is there already, of these very inputs. */
+static bool is_done(const struct gen *gen)
+{
+    CSP_VEC(const char *) inputs = {0};
+    for (size_t i = 0; i < gen->inputs.len; i++)
+        csp_vec_push(&inputs, gen->inputs.data[i]);
+    for (size_t i = 0; i < gen->scripts.len; i++)
+        csp_vec_push(&inputs, gen->scripts.data[i]);
+    for (size_t i = 0; i < gen->aggregates.len; i++)
+        csp_vec_push(&inputs, gen->aggregates.data[i]);
+    bool done =
+        csp_aggregate_is_done(gen->output_path, inputs.data, inputs.len, gen->options.binary_path);
+    csp_vec_free(&inputs);
+    return done;
+}
+
 /* The result: the one that was kept, or made, and kept. */
 static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
 {
@@ -305,7 +325,10 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     gen.options.threads = cli->threads;
     if (code == CSP_EXIT_DONE)
         code = check_options(&gen);
-    if (code == CSP_EXIT_DONE) {
+    bool done = code == CSP_EXIT_DONE && gen.resume && is_done(&gen);
+    if (done)
+        csp_cli_resumed(cli, gen.output_path);
+    if (code == CSP_EXIT_DONE && !done) {
         gen.options.store = csp_store_open_usual(&cli->diag);
         int error = find_or_generate(&gen, &profgen, &profile);
         if (!error)
@@ -376,6 +399,8 @@ const struct csp_command csp_command_gen = {
         "  --format F          extbinary (default), text, or binary (no profiles by probes);\n"
         "                      aggregate: all samples, to be merged with others and made a profile "
         "later;\n"
+        "                      --resume leaves one as it is that is there, whole, of the same "
+        "inputs;\n"
         "                      fdata, preagg: what llvm-bolt -data and perf2bolt -pa read, of any "
         "binary\n"
         "  --mode M            cs: by calling context; flat: without; auto (default): by context "

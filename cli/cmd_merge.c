@@ -5,6 +5,7 @@
 #include "cache/store.h"
 #include "cli/cli.h"
 #include "profgen/recording_input.h"
+#include "profgen/resume.h"
 #include "profgen/runs.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct merge {
     struct csp_cli *cli;
     const char *output_path, *binary_path, *symfs;
     CSP_VEC(struct input) inputs;
-    bool duplicates;
+    bool duplicates, weighted, resume;
     uint64_t memory;
     struct csp_store *store;
     struct csp_profgen gen; /* for recordings */
@@ -55,9 +56,10 @@ static int parse_option(struct merge *merge, const char *name, const char *value
         merge->symfs = value;
     else if (!strcmp(name, "--memory") && csp_parse_count(value, &merge->memory))
         return CSP_EXIT_DONE;
-    else if (!strcmp(name, "--weighted-input") && parse_weighted(value, &input))
+    else if (!strcmp(name, "--weighted-input") && parse_weighted(value, &input)) {
+        merge->weighted = true;
         csp_vec_push(&merge->inputs, input);
-    else
+    } else
         return csp_cli_usage(merge->cli, "%s cannot be '%s'", name, value);
     return CSP_EXIT_DONE;
 }
@@ -85,6 +87,8 @@ static int parse(struct merge *merge, int argc, char **argv)
             i++;
         } else if (!strcmp(argv[i], "--allow-duplicates")) {
             merge->duplicates = true;
+        } else if (!strcmp(argv[i], "--resume")) {
+            merge->resume = true;
         } else if (argv[i][0] == '@') {
             code = add_list(merge, argv[i] + 1);
         } else if (argv[i][0] == '-' && argv[i][1]) {
@@ -95,6 +99,9 @@ static int parse(struct merge *merge, int argc, char **argv)
     }
     if (code == CSP_EXIT_DONE && (!merge->output_path || !merge->inputs.len))
         return csp_cli_usage(merge->cli, "it takes -o FILE and what to merge");
+    if (code == CSP_EXIT_DONE && merge->resume && (merge->duplicates || merge->weighted))
+        return csp_cli_usage(merge->cli, "--resume cannot tell what was weighted, or is there "
+                                         "twice");
     return code;
 }
 
@@ -236,12 +243,26 @@ static void print_summary(const struct merge *merge)
     csp_buf_free(&text);
 }
 
+static bool is_done(const struct merge *merge)
+{
+    CSP_VEC(const char *) inputs = {0};
+    for (size_t i = 0; i < merge->inputs.len; i++)
+        csp_vec_push(&inputs, merge->inputs.data[i].path);
+    bool done =
+        csp_aggregate_is_done(merge->output_path, inputs.data, inputs.len, merge->binary_path);
+    csp_vec_free(&inputs);
+    return done;
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct merge merge = {.cli = cli, .memory = USUAL_MEMORY, .all = csp_aggregate_empty()};
     int code = parse(&merge, argc, argv);
     merge.runs.memory = merge.memory;
-    if (code == CSP_EXIT_DONE) {
+    bool done = code == CSP_EXIT_DONE && merge.resume && is_done(&merge);
+    if (done)
+        csp_cli_resumed(cli, merge.output_path);
+    if (code == CSP_EXIT_DONE && !done) {
         int error = merge_all(&merge);
         if (!error)
             error = write_output(&merge);
@@ -274,6 +295,8 @@ const struct csp_command csp_command_merge = {
         "                      error\n"
         "  --weighted-input N,FILE\n"
         "                      an input of which each sample counts N times\n"
+        "  --resume            leave the output as it is when it is there, whole, of the same\n"
+        "                      recordings\n"
         "  --memory BYTES      how much the samples may take (256Mi); what does not fit is put\n"
         "                      aside in $TMPDIR\n"
         "  -b, --binary FILE   of recordings: the binary, by default the one that most of the\n"

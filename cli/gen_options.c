@@ -85,6 +85,7 @@ static const struct option options[] = {
     {"--update-total-samples", SWITCH, IN(options.profile.update_totals), 0, NULL},
     {"--fill-zero-for-all-funcs", SWITCH, IN(options.all_functions), 0, NULL},
     {"--populate-profile-symbol-list", SWITCH, IN(options.symbol_list), 0, NULL},
+    {"--resume", SWITCH, IN(resume), 0, NULL},
     {"--show-density", SWITCH, IN(show_density), 0, NULL},
     {"--profile-density-threshold", DECIMAL, IN(density_threshold), 0, NULL},
     {"--profile-density-cutoff-hot", SIGNED, IN(options.profile.density_cutoff), 0, NULL},

@@ -24,7 +24,7 @@ struct gen {
     const char *output_path, *symfs;
     csp_engine_create_fn *engine;
     double density_threshold; /* below it, more samples are recommended */
-    bool show_density, detailed_warnings;
+    bool show_density, detailed_warnings, resume;
     double max_bogus; /* per cent of samples that may be rejected for breaking a rule */
     bool has_max_bogus;
 };

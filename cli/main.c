@@ -54,6 +54,21 @@ int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
     return CSP_EXIT_USAGE;
 }
 
+void csp_cli_resumed(struct csp_cli *cli, const char *output)
+{
+    csp_note(&cli->diag, "%s is there already, of the same inputs", output);
+    if (!cli->json)
+        return;
+    struct csp_buf text = {0};
+    struct csp_json json = {.out = &text};
+    csp_json_object(&json, NULL);
+    csp_json_string(&json, "output", output);
+    csp_json_bool(&json, "resumed", true);
+    csp_json_end(&json);
+    fwrite(text.data, 1, text.len, stdout);
+    csp_buf_free(&text);
+}
+
 /* The command of this name or of an unambiguous prefix of it. */
 static const struct csp_command *find_command(const char *name)
 {

@@ -77,6 +77,9 @@ int csp_aggregate_read(struct csp_aggregate *aggregate, const char *path,
 int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
                         const char *path, const struct csp_aggregate_how *how,
                         struct csp_diag *diag);
+/* Of a file, all but branches, callers and samples, of which nothing is looked at. Free after an
+ * error too. */
+int csp_aggregate_read_head(struct csp_aggregate *head, const char *path, struct csp_diag *diag);
 /* The same of another one in memory. */
 int csp_aggregate_merge(struct csp_aggregate *aggregate, const struct csp_aggregate *other,
                         const char *path, const struct csp_aggregate_how *how,

@@ -6,6 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Samples that were read and not counted yet: meanwhile what the set has for them is on its way
+ * from memory, which takes longer than reading a sample does. */
+enum { PENDING = 12, ENTRY_AFTER = 4, DATA_AFTER = 8 };
+
+struct pending {
+    struct csp_buf sample; /* a struct csp_flat_sample; empty: none */
+    uint32_t hash;
+    uint64_t count;
+};
+
 /* What is read is added to a set that may have branches, callers and samples already: the numbers
  * in the file are looked up once, and then translated. */
 struct reader {
@@ -13,6 +23,8 @@ struct reader {
     struct csp_sample_set *set;
     uint32_t *branches, *callers; /* what the numbers in the file are in the set */
     size_t branch_len, caller_len;
+    struct pending pending[PENDING];
+    unsigned next; /* of them */
     uint64_t weight;
     struct csp_diag *diag;
 };
@@ -157,26 +169,64 @@ static int read_callers(struct reader *reader)
 }
 
 /* The hot loop of merging: numbers have one or two bytes. */
-static bool read_numbers(struct reader *reader, struct csp_flat_sample *sample)
+static bool read_numbers(struct reader *reader, uint32_t *numbers, uint32_t count)
 {
     struct csp_cursor *cursor = &reader->blocks.cursor;
     const uint32_t *branches = reader->branches;
-    size_t known = reader->branch_len;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint64_t number;
-        const uint8_t *at = cursor->at;
-        if (cursor->end - at >= 2 && !(at[0] & at[1] & 0x80)) {
-            unsigned more = at[0] >> 7;
-            number = (at[0] & 0x7fU) | ((unsigned)at[1] << 7 & (0U - more));
-            cursor->at = at + 1 + more;
-        } else {
-            number = csp_cursor_uleb(cursor);
+    const size_t known = reader->branch_len;
+    const uint8_t *at = cursor->at, *end = cursor->end;
+    uint32_t i = 0;
+    for (; i < count && end - at >= 2; i++) {
+        uint32_t number = at[0];
+        if (number >= 0x80) {
+            if (at[1] >= 0x80)
+                break;
+            number = (number & 0x7f) | (uint32_t)at[1] << 7;
+            at++;
         }
+        at++;
         if (number >= known)
             return false;
-        sample->branches[i] = branches[number];
+        numbers[i] = branches[number];
+    }
+    cursor->at = at;
+    for (; i < count; i++) {
+        uint64_t number = csp_cursor_uleb(cursor);
+        if (number >= known)
+            return false;
+        numbers[i] = branches[number];
     }
     return true;
+}
+
+static void count_pending(struct reader *reader, struct pending *pending)
+{
+    if (pending->sample.len)
+        csp_sample_set_count_at(reader->set,
+                                csp_intern_hashed(&reader->set->samples, pending->sample.data,
+                                                  pending->sample.len, pending->hash),
+                                pending->count);
+    pending->sample.len = 0;
+}
+
+static struct pending *pending_before(struct reader *reader, unsigned steps)
+{
+    struct pending *pending = &reader->pending[(reader->next + PENDING - steps) % PENDING];
+    return pending->sample.len ? pending : NULL;
+}
+
+/* The sample that was read last is on its way, and those before it a step further. */
+static void step(struct reader *reader)
+{
+    const struct csp_intern *samples = &reader->set->samples;
+    const struct pending *entry = pending_before(reader, ENTRY_AFTER);
+    const struct pending *data = pending_before(reader, DATA_AFTER);
+    csp_intern_fetch_slot(samples, reader->pending[reader->next].hash);
+    if (entry)
+        csp_intern_fetch_entry(samples, entry->hash);
+    if (data)
+        csp_intern_fetch_data(samples, data->hash);
+    reader->next = (reader->next + 1) % PENDING;
 }
 
 static int read_sample(struct reader *reader, uint64_t *callers)
@@ -192,17 +242,24 @@ static int read_sample(struct reader *reader, uint64_t *callers)
         return malformed(reader, "as many branches");
     if (!len && !(start && end))
         return malformed(reader, "a sample with branches, or with a start and an end");
-    struct csp_flat_sample *sample = csp_sample_set_scratch(set, NULL, (uint32_t)len);
-    sample->callers = reader->callers[*callers];
-    sample->leaf = leaf;
-    sample->start = start;
-    sample->end = end;
-    if (!read_numbers(reader, sample))
+    struct pending *pending = &reader->pending[reader->next];
+    count_pending(reader, pending);
+    struct csp_flat_sample *sample =
+        (void *)csp_buf_reserve(&pending->sample, sizeof *sample + len * sizeof *sample->branches);
+    *sample = (struct csp_flat_sample){.start = start,
+                                       .end = end,
+                                       .callers = reader->callers[*callers],
+                                       .leaf = leaf,
+                                       .branch_len = (uint32_t)len};
+    if (!read_numbers(reader, sample->branches, sample->branch_len))
         return malformed(reader, "the number of a branch");
     uint64_t count = csp_cursor_uleb(cursor);
     if (cursor->overrun || !count)
         return malformed(reader, "a sample and its count");
-    csp_sample_set_count(set, sample, csp_sample_set_times(set, count, reader->weight));
+    pending->count = csp_sample_set_times(set, count, reader->weight);
+    pending->sample.len = csp_flat_size(sample);
+    pending->hash = csp_intern_hash(sample, pending->sample.len);
+    step(reader);
     return 0;
 }
 
@@ -221,6 +278,8 @@ static int read_samples(struct reader *reader)
         if (error)
             return error;
     }
+    for (unsigned i = 0; i < PENDING; i++)
+        count_pending(reader, &reader->pending[(reader->next + i) % PENDING]);
     int error = csp_block_next(&reader->blocks, reader->diag);
     return error || reader->blocks.ended ? error : malformed(reader, "the end");
 }
@@ -239,6 +298,30 @@ static int read_header(const uint8_t *data, size_t size, const char *path, struc
     if (csp_load32(data + 12))
         return csp_fail(diag, CSP_ERR_INPUT, "%s: offset 12: expected 0", path);
     return 0;
+}
+
+int csp_aggregate_read_head(struct csp_aggregate *head, const char *path, struct csp_diag *diag)
+{
+    struct csp_file file;
+    *head = (struct csp_aggregate){0};
+    int error = csp_file_map(&file, path, diag);
+    if (error)
+        return error;
+    struct reader reader = {
+        .blocks = {.data = file.data,
+                   .size = file.size,
+                   .path = file.path,
+                   .offset = CSP_AGGREGATE_HEADER},
+        .diag = diag,
+    };
+    error = read_header(file.data, file.size, path, diag);
+    if (!error)
+        error = read_identity(&reader, head);
+    if (!error)
+        error = read_inputs(&reader, &head->inputs);
+    csp_block_reader_free(&reader.blocks);
+    csp_file_unmap(&file);
+    return error;
 }
 
 int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_t size,
@@ -267,6 +350,8 @@ int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_
         error = read_samples(&reader);
     if (!error)
         csp_sample_set_merge_stats(&aggregate->set, &head.set.stats, reader.weight);
+    for (unsigned i = 0; i < PENDING; i++)
+        csp_buf_free(&reader.pending[i].sample);
     free(reader.branches);
     free(reader.callers);
     csp_block_reader_free(&reader.blocks);

@@ -116,6 +116,19 @@ if [ "$(id -u)" != 0 ] || mkdir nowhere-to-write; then
         merge --memory 1k -o output aggregate1 aggregate2
 fi
 
+# --resume leaves what is done, and only that.
+cp merged other
+expect 0 'other is there already' merge --resume -o other aggregate4 aggregate1 aggregate2
+cmp merged other || fail "resumed"
+"$csprof" merge -q --resume -o other aggregate1 aggregate2 && cmp -s merged other && fail "resumed with another input"
+head -c 2000 merged >other
+"$csprof" merge -q --resume -o other aggregate1 aggregate2 aggregate4 && cmp merged other || fail "resumed what was cut"
+expect 0 'aggregate1 is there already' gen --resume -i data1 --format aggregate -o aggregate1
+"$csprof" gen -q --resume -i data2 --format aggregate -o aggregate1 && cmp aggregate1 aggregate2 || fail "resumed another"
+"$csprof" gen -q --resume -i data1 --format aggregate -o aggregate1
+expect 2 'resume is for --format aggregate' gen --resume -i data1 -o output
+expect 2 'resume cannot tell' merge --resume --weighted-input 2,aggregate1 -o output
+
 # Damage, wherever it is, is told with an offset, and never a crash; unit.aggregate tries every byte.
 size=$(stat -c %s merged)
 head -c $((size - 1)) merged >cut
