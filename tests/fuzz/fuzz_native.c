@@ -1,9 +1,12 @@
 /* Arbitrary bytes over random code, into the native engine. Beyond crashes, leaks and undefined
  * behaviour (the sanitizers' part): every range lies in code, elements are no more than the bytes
- * can mean, and pieces of any size give the same elements as the whole.
+ * can mean, and pieces of any size give the same elements as the whole. Where OpenCSD 1.3.3 is
+ * right, which is ETMv4 without speculation and return stack in code that it knows, and finds no
+ * error, it says the same.
  *
  * Input: a struct fuzz_head, then trace. */
 #include "fuzz_native.h"
+#include "reference_child.h"
 
 #include "base/alloc.h"
 #include "base/vec.h"
@@ -24,10 +27,14 @@ struct outcome {
     const struct code *code;
     size_t count, limit;
     uint64_t hash;
+    bool is_bad;
+    bool has_32bit;            /* code was entered that only OpenCSD follows */
+    struct csp_elements *kept; /* null: nobody asks for them */
 };
 
-/* A quarter branches, the rest anything. */
-static uint32_t random_word(uint64_t *random)
+/* A quarter branches, the rest anything; in plain code nops, and no branch that is younger than
+ * OpenCSD 1.3.3. */
+static uint32_t random_word(uint64_t *random, bool plain)
 {
     static const uint32_t branches[] = {0x14000000, 0x94000000, 0x54000000, 0xb4000000,
                                         0x36000000, 0xd61f0200, 0xd63f0200, 0xd65f03c0,
@@ -35,8 +42,8 @@ static uint32_t random_word(uint64_t *random)
     *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
     uint32_t value = (uint32_t)(*random >> 32);
     if (value & 3)
-        return value & 4 ? 0xd503201f : value;
-    uint32_t branch = branches[(value >> 2) % (sizeof branches / sizeof *branches)];
+        return value & 4 || plain ? 0xd503201f : value;
+    uint32_t branch = branches[(value >> 2) % (sizeof branches / sizeof *branches - plain)];
     switch (branch >> 24) {
     case 0x14:
     case 0x94:
@@ -50,14 +57,14 @@ static uint32_t random_word(uint64_t *random)
     }
 }
 
-static void make_code(struct code *code, uint32_t seed)
+static void make_code(struct code *code, uint32_t seed, bool plain)
 {
     uint64_t random = seed;
     code->base[0] = 0x10000;
     code->base[1] = seed & 1 ? code->base[0] + sizeof code->words[0] : UINT64_C(0xffff800000000000);
     for (unsigned r = 0; r < REGIONS; r++) {
         for (unsigned i = 0; i < WORDS; i++)
-            code->words[r][i] = random_word(&random);
+            code->words[r][i] = random_word(&random, plain);
         code->blocks[r] = csp_block_cache_create(code->words[r], sizeof code->words[r]);
     }
 }
@@ -121,6 +128,10 @@ static int take(void *user, const struct csp_element *elements, size_t count)
             words[2] = 0; /* where a packet is said to be may depend on the pieces */
         for (unsigned w = 0; w < 4; w++)
             outcome->hash = (outcome->hash ^ words[w]) * UINT64_C(0x100000001b3);
+        outcome->is_bad |= e->type == CSP_ELEMENT_BAD;
+        /* How often OpenCSD says that there is no code is its own affair. */
+        if (outcome->kept && e->type != CSP_ELEMENT_OTHER && e->type != CSP_ELEMENT_NO_CODE)
+            csp_vec_push(&outcome->kept->list, *e);
         if (e->type != CSP_ELEMENT_RANGE)
             continue;
         require(e->a < e->b && (e->b - e->a) / 4 == e->instructions, "a range and its count");
@@ -131,45 +142,167 @@ static int take(void *user, const struct csp_element *elements, size_t count)
     return 0;
 }
 
-static struct outcome decode(struct code *code, const struct fuzz_head *head, const uint8_t *data,
-                             size_t size, size_t piece)
+static struct outcome decode(csp_engine_create_fn *create, struct code *code,
+                             const struct fuzz_head *head, const uint8_t *data, size_t size,
+                             size_t piece, struct csp_elements *kept)
 {
     struct csp_code_memory memory = {fetch, find, code};
-    struct outcome outcome = {.code = code, .limit = 32 * size + 64};
+    struct outcome outcome = {.code = code, .limit = 32 * size + 64, .kept = kept};
     struct csp_engine *engine;
     struct csp_trace_config configs[2] = {head->config, head->config};
     configs[0].trace_id = 0x10;
     configs[1].trace_id = 0x2a;
-    if (csp_engine_create_native(&engine, configs, head->formatted ? 2 : 1, head->formatted,
-                                 &memory, take, &outcome, NULL) < 0)
+    outcome.is_bad = true;
+    if (create(&engine, configs, head->formatted ? 2 : 1, head->formatted, &memory, take, &outcome,
+               NULL) < 0)
         return outcome;
+    outcome.is_bad = false;
     for (size_t at = 0; at < size; at += piece)
         csp_engine_feed(engine, data + at, size - at < piece ? size - at : piece);
     csp_engine_flush(engine);
     struct csp_engine_stats stats = csp_engine_stats(engine);
     require(stats.bytes == size, "bytes that are not counted");
     require(stats.lost_bytes <= size, "more bytes lost than given");
+    outcome.has_32bit = stats.unsupported;
     csp_engine_destroy(engine);
     return outcome;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static struct fuzz_head read_head(const uint8_t *input)
 {
     struct fuzz_head head;
-    if (size < sizeof head || size > 1 << 16)
-        return 0;
-    memcpy(&head, data, sizeof head);
+    memcpy(&head, input, sizeof head);
     head.config.protocol = head.config.protocol & 1 ? CSP_PROTOCOL_ETE : CSP_PROTOCOL_ETMV4;
-    head.formatted = head.flags & 1;
-    data += sizeof head;
-    size -= sizeof head;
+    head.formatted = head.flags & FUZZ_FRAMES;
+    return head;
+}
+
+static struct code *code_of(const struct fuzz_head *head)
+{
     struct code *code = csp_calloc(1, sizeof *code);
-    make_code(code, head.seed);
-    struct outcome whole = decode(code, &head, data, size, size + 1);
-    struct outcome cut = decode(code, &head, data, size, 1 + head.seed % 37);
-    require(whole.hash == cut.hash && whole.count == cut.count, "pieces differ from the whole");
+    make_code(code, head->seed, head->flags & FUZZ_PLAIN_CODE);
+    return code;
+}
+
+static void free_code(struct code *code)
+{
     for (unsigned r = 0; r < REGIONS; r++)
         csp_block_cache_destroy(code->blocks[r]);
     free(code);
+}
+
+/* In the child. */
+static bool decode_by_opencsd(const uint8_t *input, size_t size, struct csp_elements *elements)
+{
+    struct fuzz_head head = read_head(input);
+    struct code *code = code_of(&head);
+    size -= sizeof head;
+    struct outcome outcome = decode(csp_engine_create_opencsd, code, &head, input + sizeof head,
+                                    size, size + 1, elements);
+    free_code(code);
+    return !outcome.is_bad;
+}
+
+static bool has_reference(const struct fuzz_head *head)
+{
+    const uint32_t return_stack = 1u << 12, conditional = 7u << 8;
+    const struct csp_trace_config *config = &head->config;
+    uint32_t version = config->idr1 >> 8 & 15, cid = config->idr2 >> 5 & 31;
+    uint32_t vmid = config->idr2 >> 10 & 31;
+    bool exists = version == 4 && (!cid || cid == 4) && (vmid <= 2 || vmid == 4);
+    return exists && head->config.protocol == CSP_PROTOCOL_ETMV4 &&
+           (head->flags & FUZZ_PLAIN_CODE) && !head->config.idr8 &&
+           !(head->config.configr & (return_stack | conditional));
+}
+
+/* A context tells of what is traced: what else a mutated packet may have said, OpenCSD remembers
+ * for longer. Where a TRACE_ON is, is said of another byte. */
+static bool equal(const struct fuzz_head *head, const struct csp_element *x,
+                  const struct csp_element *y)
+{
+    const uint32_t cid = 1u << 6, vmid = 1u << 7;
+    bool is_context = x->type == CSP_ELEMENT_CONTEXT, is_on = x->type == CSP_ELEMENT_TRACE_ON;
+    bool has_a = !is_on && (!is_context || (head->config.configr & cid));
+    bool has_b = !is_on && (!is_context || (head->config.configr & vmid));
+    return x->type == y->type && x->kind == y->kind && x->taken == y->taken && x->el == y->el &&
+           x->secure == y->secure && x->has_address == y->has_address && x->source == y->source &&
+           x->instructions == y->instructions && x->number == y->number &&
+           (!has_a || x->a == y->a) && (!has_b || x->b == y->b);
+}
+
+/* Where two lists begin to differ. */
+static void show(const char *who, const struct csp_elements *elements, size_t number)
+{
+    for (size_t i = number < 3 ? 0 : number - 3; i < elements->list.len && i < number + 2; i++) {
+        const struct csp_element *e = &elements->list.data[i];
+        fprintf(stderr, "%s %zu of %zu: type %u a=%llx b=%llx n=%u kind=%u taken=%u\n", who, i,
+                elements->list.len, e->type, (unsigned long long)e->a, (unsigned long long)e->b,
+                e->instructions, e->kind, e->taken);
+    }
+}
+
+/* What comes before the first packet that only one of them takes: OpenCSD has patience with some
+ * that are reserved, or that this trace unit cannot have sent. And what comes before the first Q
+ * whose path is not known, of which OpenCSD 1.3.3 tells addresses that nothing has set. Timestamps
+ * behind the last thing that ran it tells sometimes. */
+static size_t length_in_common(const struct csp_elements *elements)
+{
+    size_t length = 0;
+    while (length < elements->list.len && elements->list.data[length].type != CSP_ELEMENT_BAD &&
+           elements->list.data[length].type != CSP_ELEMENT_NO_PATH)
+        length++;
+    while (length && elements->list.data[length - 1].type == CSP_ELEMENT_TIMESTAMP)
+        length--;
+    return length;
+}
+
+/* OpenCSD has not found a place to go on at. */
+static bool is_lost(const struct csp_elements *elements, size_t length)
+{
+    uint8_t last = length ? elements->list.data[length - 1].type : CSP_ELEMENT_OTHER;
+    return length == elements->list.len &&
+           (last == CSP_ELEMENT_DISCARD || last == CSP_ELEMENT_OVERFLOW);
+}
+
+static void compare(const uint8_t *input, size_t size, const struct csp_elements *ours)
+{
+    struct fuzz_head head = read_head(input);
+    struct csp_elements theirs = {0};
+    if (csp_reference_ask(decode_by_opencsd, input, size, &theirs)) {
+        size_t our_length = length_in_common(ours), their_length = length_in_common(&theirs);
+        size_t common = our_length < their_length ? our_length : their_length, i = 0;
+        while (i < common && equal(&head, &ours->list.data[i], &theirs.list.data[i]))
+            i++;
+        bool ours_failed = our_length < ours->list.len && our_length <= their_length;
+        if (i < common ||
+            (our_length != their_length && !ours_failed && !is_lost(&theirs, their_length))) {
+            show("native", ours, i);
+            show("opencsd", &theirs, i);
+            fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head.config.configr,
+                    head.config.idr0, head.config.idr1, head.config.idr2);
+            require(false, "not what OpenCSD says");
+        }
+    }
+    csp_vec_free(&theirs.list);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+    if (size < sizeof(struct fuzz_head) || size > 1 << 16)
+        return 0;
+    struct fuzz_head head = read_head(input);
+    const uint8_t *data = input + sizeof head;
+    size_t data_size = size - sizeof head;
+    struct code *code = code_of(&head);
+    struct csp_elements ours = {0};
+    struct outcome whole = decode(csp_engine_create_native, code, &head, data, data_size,
+                                  data_size + 1, has_reference(&head) ? &ours : NULL);
+    struct outcome cut =
+        decode(csp_engine_create_native, code, &head, data, data_size, 1 + head.seed % 37, NULL);
+    require(whole.hash == cut.hash && whole.count == cut.count, "pieces differ from the whole");
+    if (has_reference(&head) && whole.count && !whole.has_32bit)
+        compare(input, size, &ours);
+    csp_vec_free(&ours.list);
+    free_code(code);
     return 0;
 }

@@ -4,9 +4,12 @@
 
 #include "decode/trace/engine.h"
 
+enum { FUZZ_FRAMES = 1, FUZZ_PLAIN_CODE = 2 };
+
 struct fuzz_head {
     uint32_t seed; /* of the code */
-    uint8_t flags; /* 1: in CoreSight frames */
+    uint8_t flags; /* FUZZ_FRAMES: the trace is in CoreSight frames; FUZZ_PLAIN_CODE: the code has
+                      nothing that OpenCSD 1.3.3 does not know */
     bool formatted;
     struct csp_trace_config config;
 };

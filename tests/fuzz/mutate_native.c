@@ -16,10 +16,12 @@ static uint32_t next(uint64_t *random)
 static void add_input(struct csp_buf *input, uint64_t seed)
 {
     struct csp_generated_trace *trace = csp_generate_trace(seed, 20 + seed % 60);
-    struct fuzz_head head = {.seed = (uint32_t)seed, .flags = seed % 3 == 0};
+    struct fuzz_head head = {
+        .seed = (uint32_t)seed,
+        .flags = (uint8_t)((seed % 3 == 0 ? FUZZ_FRAMES : 0) | (seed % 2 ? FUZZ_PLAIN_CODE : 0))};
     head.config = trace->config;
     csp_buf_add(input, &head, sizeof head);
-    if (head.flags & 1)
+    if (head.flags & FUZZ_FRAMES)
         csp_generated_frames(trace, seed, input);
     else
         csp_buf_add(input, trace->bytes.data, trace->bytes.len);
