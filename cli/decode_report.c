@@ -42,6 +42,8 @@ void csp_decode_print_json(const struct decode *decode, double seconds)
     csp_json_number(&json, "sources", decode->trace->sources.len);
     csp_json_number(&json, "windows", windows->windows);
     csp_json_number(&json, "distinct_windows", csp_distinct_count(&decode->output.distinct));
+    csp_json_number(&json, "identical_windows",
+                    windows->windows - csp_distinct_count(&decode->output.distinct));
     if (decode->output.distinct.skipped_bits)
         csp_json_bool(&json, "distinct_windows_is_estimate", true);
     csp_json_number(&json, "runs", windows->runs);

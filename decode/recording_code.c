@@ -128,6 +128,7 @@ static void enter(struct csp_code_view *view, const struct csp_chunk *chunk)
         code->time <= code->unchanged_to)
         return;
     code->pid = chunk->pid;
+    view->epoch++;
     csp_spaces_unchanged(code->recording->spaces, code->time, &code->unchanged_from,
                          &code->unchanged_to);
     if (since < code->unchanged_from)
@@ -166,6 +167,7 @@ struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream)
     code->recording = recording;
     code->pid = CSP_NO_TID;
     code->unchanged_from = 1; /* none */
-    code->view = (struct csp_code_view){{fetch, find, code}, enter, close_code};
+    code->view =
+        (struct csp_code_view){.memory = {fetch, find, code}, .enter = enter, .close = close_code};
     return &code->view;
 }

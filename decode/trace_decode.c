@@ -1,142 +1,13 @@
 #include "decode/trace_decode.h"
 
 #include "base/ordered.h"
+#include "decode/trace_part.h"
 #include "decode/trace_units.h"
+#include "decode/window_memo.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
-enum {
-    TRACE_IDS = 128,
-    ROOM_MAX = 1 << 18, /* branches: what a large chunk needs, others do not */
-};
-
-/* ---- parts ---- */
-
-struct part {
-    struct csp_trace_part base;
-    struct pool *pool;
-    struct part *next; /* in the pool */
-    size_t list_count;
-    unsigned holders; /* atomic */
-    struct csp_trace_stats stats;
-    bool last_of_stream;
-    uint32_t stream;
-    int error;
-};
-
-/* Parts that nobody has any more: their memory is there, and is used again. Lives as long as any of
- * its parts is held. */
-struct pool {
-    pthread_mutex_t lock; /* of what follows */
-    struct part *free;
-    size_t holders;
-    size_t branches; /* most that a list has had: what a new one had better have room for */
-};
-
-static void free_part(struct part *part)
-{
-    for (size_t i = 0; i < part->list_count; i++)
-        csp_windows_free(&part->base.lists[i]);
-    free(part->base.lists);
-    csp_vec_free(&part->base.done);
-    csp_buf_free(&part->base.text);
-    free(part);
-}
-
-/* Gives up one hold on the pool, and on `part` where there is one. */
-static void leave_pool(struct pool *pool, struct part *part)
-{
-    pthread_mutex_lock(&pool->lock);
-    if (part) {
-        part->next = pool->free;
-        pool->free = part;
-    }
-    bool last = !--pool->holders;
-    pthread_mutex_unlock(&pool->lock);
-    if (!last)
-        return;
-    while ((part = pool->free)) {
-        pool->free = part->next;
-        free_part(part);
-    }
-    pthread_mutex_destroy(&pool->lock);
-    free(pool);
-}
-
-static struct pool *make_pool(void)
-{
-    struct pool *pool = csp_calloc(1, sizeof *pool);
-    pthread_mutex_init(&pool->lock, NULL);
-    pool->holders = 1;
-    return pool;
-}
-
-/* An empty part with at least so many lists. */
-static struct part *get_part(struct pool *pool, size_t list_count)
-{
-    pthread_mutex_lock(&pool->lock);
-    struct part *part = pool->free;
-    if (part)
-        pool->free = part->next;
-    pool->holders++;
-    size_t branches = pool->branches;
-    pthread_mutex_unlock(&pool->lock);
-    if (part && part->list_count < list_count) {
-        free_part(part);
-        part = NULL;
-    }
-    if (!part) {
-        part = csp_calloc(1, sizeof *part);
-        part->pool = pool;
-        part->list_count = list_count;
-        part->base.lists = csp_calloc(list_count, sizeof *part->base.lists);
-        if (branches)
-            csp_vec_reserve(&part->base.lists[0].branches, branches);
-    }
-    part->holders = 1;
-    for (size_t i = 0; i < part->list_count; i++) {
-        struct csp_windows *list = &part->base.lists[i];
-        list->windows.len = list->runs.len = list->branches.len = 0;
-    }
-    part->base.done.len = 0;
-    part->base.text.len = 0;
-    part->stats = (struct csp_trace_stats){0};
-    part->error = 0;
-    return part;
-}
-
-static void note_size(const struct part *part)
-{
-    size_t branches = part->list_count ? part->base.lists[0].branches.len : 0;
-    if (branches > ROOM_MAX)
-        branches = ROOM_MAX;
-    pthread_mutex_lock(&part->pool->lock);
-    if (branches > part->pool->branches)
-        part->pool->branches = branches;
-    pthread_mutex_unlock(&part->pool->lock);
-}
-
-void csp_trace_part_keep(struct csp_trace_part *part)
-{
-    __atomic_fetch_add(&((struct part *)part)->holders, 1, __ATOMIC_RELAXED);
-}
-
-void csp_trace_part_release(struct csp_trace_part *base)
-{
-    struct part *part = (struct part *)base;
-    if (!__atomic_sub_fetch(&part->holders, 1, __ATOMIC_ACQ_REL))
-        leave_pool(part->pool, part);
-}
-
-struct csp_windows csp_trace_part_windows(const struct csp_trace_part *part,
-                                          const struct csp_windows_done *done)
-{
-    struct csp_windows windows = part->lists[done->list];
-    windows.windows.data += done->first;
-    windows.windows.len = done->count;
-    return windows;
-}
+enum { TRACE_IDS = 128 };
 
 /* ---- one thread's decoder ---- */
 
@@ -150,6 +21,12 @@ struct worker {
     uint32_t *handed_over;               /* windows, likewise */
     struct csp_window_builder *by_id[TRACE_IDS];
     struct csp_buf *text; /* of the part being made */
+    /* Of identical windows; null when elements are wanted, or another engine's. */
+    struct csp_window_memo *memo;
+    struct csp_window_key key;
+    struct csp_packet_reader *readers[TRACE_IDS]; /* that make keys */
+    uint64_t code_epoch;                          /* of the code view, when memo was filled */
+    uint64_t recalled, recalled_bytes; /* of this unit: windows that were not decoded again */
 };
 
 /* Takes the elements of a stream apart by source. */
@@ -159,7 +36,8 @@ static int split(void *user, const struct csp_element *elements, size_t count)
     bool one_source = worker->stream->source_count == 1;
     for (size_t i = 0; i < count;) {
         size_t first = i;
-        while (i < count && (one_source || elements[i].source == elements[first].source))
+        i = one_source ? count : i;
+        while (i < count && elements[i].source == elements[first].source)
             i++;
         struct csp_window_builder *builder = worker->by_id[elements[first].source % TRACE_IDS];
         if (builder)
@@ -176,9 +54,26 @@ static void close_stream(struct worker *worker)
     csp_engine_destroy(worker->engine);
     if (worker->code)
         worker->code->close(worker->code);
+    for (unsigned i = 0; i < TRACE_IDS; i++)
+        free(worker->readers[i]);
+    csp_window_memo_destroy(worker->memo);
+    csp_window_key_free(&worker->key);
     free(worker->builders);
     free(worker->handed_over);
     *worker = (struct worker){.options = worker->options};
+}
+
+static void prepare_memo(struct worker *worker, const struct csp_trace_input *input)
+{
+    worker->memo = csp_window_memo_create();
+    for (uint32_t i = 0; i < worker->stream->source_count; i++) {
+        const struct csp_source *source = &input->sources.data[worker->stream->source_first + i];
+        struct csp_packet_reader **reader = &worker->readers[source->config.trace_id % TRACE_IDS];
+        if (*reader)
+            continue;
+        *reader = csp_calloc(1, sizeof **reader);
+        csp_packet_reader_init(*reader, &source->config);
+    }
 }
 
 static int open_stream(struct worker *worker, const struct csp_trace_input *input, uint32_t number,
@@ -201,13 +96,16 @@ static int open_stream(struct worker *worker, const struct csp_trace_input *inpu
     int error = options->create(&worker->engine, configs.data, configs.len, stream->formatted,
                                 &worker->code->memory, split, worker, diag);
     csp_vec_free(&configs);
+    if (!error && options->create == csp_engine_create_native && !options->started &&
+        !options->consumer->print && stream->formatted)
+        prepare_memo(worker, input);
     if (!error && options->started)
         options->started(options->consumer->user, worker->engine);
     return error;
 }
 
 static void start_builders(struct worker *worker, const struct csp_trace_input *input,
-                           struct part *part, uint64_t offset_shift)
+                           struct csp_part *part, uint64_t offset_shift)
 {
     for (uint32_t i = 0; i < worker->stream->source_count; i++) {
         uint32_t number = worker->stream->source_first + i;
@@ -246,7 +144,7 @@ struct slice {
 };
 
 static void hand_over(struct worker *worker, const struct csp_chunk *chunk,
-                      const struct slice *slice, struct part *part)
+                      const struct slice *slice, struct csp_part *part)
 {
     for (uint32_t i = 0; i < worker->stream->source_count; i++) {
         struct csp_window_builder *builder = &worker->builders[i];
@@ -287,8 +185,71 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
     return error;
 }
 
+/* ---- identical windows ---- */
+
+/* A chunk that stands for itself: the decoder knows nothing before it, and forgets all behind it.
+ */
+static bool stands_alone(const struct csp_chunk *chunk, const struct slice *slice)
+{
+    return slice->whole && !slice->continues && !slice->goes_on && chunk->piece_count == 1 &&
+           !chunk->lost && !chunk->holes && !chunk->snapshot;
+}
+
+static bool make_key(struct worker *worker, const struct csp_chunk *chunk,
+                     const struct slice *slice)
+{
+    if (!worker->memo || !stands_alone(chunk, slice) || !csp_window_memo_wants(worker->memo))
+        return false;
+    if (worker->code_epoch != worker->code->epoch)
+        csp_window_memo_forget(worker->memo);
+    worker->code_epoch = worker->code->epoch;
+    return csp_window_key_make(&worker->key, worker->readers, chunk->pieces[0].data,
+                               chunk->pieces[0].size, chunk->tid);
+}
+
+/* The chunk's window is one that was decoded before; the engine does not get to see it. */
+static bool recall(struct worker *worker, const struct csp_chunk *chunk, bool *learn)
+{
+    struct csp_window_builder *builder = worker->by_id[worker->key.id];
+    uint64_t offset = csp_engine_stats(worker->engine).bytes + builder->offset_shift;
+    if (!csp_window_memo_recall(worker->memo, &worker->key, offset, builder, learn))
+        return false;
+    for (uint32_t i = 0; i < worker->stream->source_count; i++)
+        worker->builders[i].offset_shift += chunk->pieces[0].size;
+    worker->recalled++;
+    worker->recalled_bytes += chunk->pieces[0].size;
+    return true;
+}
+
+/* Decodes a chunk whose window is to be remembered. */
+static int decode_and_learn(struct worker *worker, const struct csp_chunk *chunk,
+                            const struct slice *slice)
+{
+    struct csp_window_builder *builder = worker->by_id[worker->key.id];
+    struct csp_window_stats windows = builder->stats;
+    struct csp_engine_stats before = csp_engine_stats(worker->engine), after;
+    int error = feed(worker, chunk, slice);
+    csp_window_builder_end(builder, CSP_RUN_TRACE_OFF);
+    after = csp_engine_stats(worker->engine);
+    if (error >= 0 && after.bad_packets == before.bad_packets &&
+        after.lost_bytes == before.lost_bytes && after.unsupported == before.unsupported)
+        csp_window_memo_learn(worker->memo, &worker->key,
+                              csp_window_key_atoms(&worker->key, worker->readers[worker->key.id]),
+                              builder, &windows);
+    return error;
+}
+
+static int take_chunk(struct worker *worker, const struct csp_chunk *chunk,
+                      const struct slice *slice)
+{
+    bool learn = false;
+    if (make_key(worker, chunk, slice) && recall(worker, chunk, &learn))
+        return 0;
+    return learn ? decode_and_learn(worker, chunk, slice) : feed(worker, chunk, slice);
+}
+
 static int decode_chunks(struct worker *worker, const struct csp_trace_unit *unit, uint64_t begin,
-                         uint64_t end, struct part *part)
+                         uint64_t end, struct csp_part *part)
 {
     uint64_t offset = 0;
     int error = 0;
@@ -307,7 +268,7 @@ static int decode_chunks(struct worker *worker, const struct csp_trace_unit *uni
         if (slice.begin >= size && size)
             continue;
         enter_chunk(worker, chunk, slice.continues);
-        error = feed(worker, chunk, &slice);
+        error = take_chunk(worker, chunk, &slice);
         hand_over(worker, chunk, &slice, part);
     }
     return error;
@@ -322,20 +283,6 @@ static void add_engine_stats(struct csp_engine_stats *sum, const struct csp_engi
     sum->unsupported += after->unsupported - before->unsupported;
 }
 
-static void add_window_stats(struct csp_window_stats *sum, const struct csp_window_stats *one)
-{
-    sum->ranges += one->ranges;
-    sum->instructions += one->instructions;
-    sum->branches += one->branches;
-    sum->unmapped_ranges += one->unmapped_ranges;
-    sum->unknown_paths += one->unknown_paths;
-    sum->discontinuities += one->discontinuities;
-    sum->exceptions += one->exceptions;
-    sum->overflows += one->overflows;
-    sum->windows += one->windows;
-    sum->runs += one->runs;
-}
-
 /* ---- all together ---- */
 
 struct decoding {
@@ -344,8 +291,8 @@ struct decoding {
     csp_trace_units units;
     unsigned threads;
     struct worker *workers;
-    struct pool *pool;
-    struct part **parts; /* by slot */
+    struct csp_part_pool *pool;
+    struct csp_part **parts; /* by slot */
     struct csp_trace_stats *stats;
     uint64_t unsupported; /* in the stream being taken */
     struct csp_diag *diag;
@@ -357,7 +304,7 @@ static void decode_unit(void *user, size_t number, unsigned worker_number, unsig
     struct worker *worker = &decoding->workers[worker_number];
     const struct csp_trace_unit *unit = &decoding->units.data[number];
     const struct csp_stream *stream = &decoding->input->streams.data[unit->stream];
-    struct part *part = get_part(decoding->pool, stream->source_count);
+    struct csp_part *part = csp_part_get(decoding->pool, stream->source_count);
     decoding->parts[slot] = part;
     part->stream = unit->stream;
     part->last_of_stream = number + 1 == decoding->units.len || unit[1].stream != unit->stream;
@@ -370,13 +317,16 @@ static void decode_unit(void *user, size_t number, unsigned worker_number, unsig
     csp_trace_unit_bounds(decoding->input, unit, &begin, &end);
     struct csp_engine_stats before = csp_engine_stats(worker->engine);
     worker->text = &part->base.text;
+    worker->recalled = worker->recalled_bytes = 0;
     start_builders(worker, decoding->input, part, unit->offset + begin - before.bytes);
     part->error = decode_chunks(worker, unit, begin, end, part);
-    note_size(part);
+    csp_part_note_size(part);
     struct csp_engine_stats after = csp_engine_stats(worker->engine);
     add_engine_stats(&part->stats.engine, &after, &before);
+    part->stats.engine.bytes += worker->recalled_bytes;
+    part->stats.recalled = worker->recalled;
     for (uint32_t i = 0; i < stream->source_count; i++)
-        add_window_stats(&part->stats.windows, &worker->builders[i].stats);
+        csp_window_stats_add(&part->stats.windows, &worker->builders[i].stats);
 }
 
 /* Says why an engine could not be made: not before the parts in front of it were taken. */
@@ -401,14 +351,15 @@ static void end_stream(struct decoding *decoding, const struct csp_stream *strea
     decoding->unsupported = 0;
 }
 
-static int use_part(struct decoding *decoding, struct part *part)
+static int use_part(struct decoding *decoding, struct csp_part *part)
 {
     const struct csp_trace_consumer *consumer = decoding->options->consumer;
     if (part->error < 0)
         return tell_failure(decoding, part->stream, part->error);
     static const struct csp_engine_stats none;
     add_engine_stats(&decoding->stats->engine, &part->stats.engine, &none);
-    add_window_stats(&decoding->stats->windows, &part->stats.windows);
+    csp_window_stats_add(&decoding->stats->windows, &part->stats.windows);
+    decoding->stats->recalled += part->stats.recalled;
     decoding->unsupported += part->stats.engine.unsupported;
     int error = consumer->part ? consumer->part(consumer->user, &part->base) : 0;
     if (decoding->options->progress)
@@ -438,11 +389,11 @@ int csp_trace_decode(const struct csp_trace_input *input,
     struct decoding decoding = {
         .input = input, .options = options, .threads = threads, .stats = stats, .diag = diag};
     csp_trace_units_make(input, options->started != NULL, &decoding.units);
-    decoding.pool = make_pool();
+    decoding.pool = csp_part_pool_create();
     decoding.workers = csp_calloc(threads, sizeof *decoding.workers);
     for (unsigned i = 0; i < threads; i++)
         decoding.workers[i].options = options;
-    decoding.parts = csp_calloc(slots, sizeof(struct part *));
+    decoding.parts = csp_calloc(slots, sizeof(struct csp_part *));
     struct csp_ordered job = {.count = decoding.units.len,
                               .threads = threads,
                               .work = decode_unit,
@@ -454,7 +405,7 @@ int csp_trace_decode(const struct csp_trace_input *input,
     for (unsigned i = 0; i < slots; i++) /* those that were not taken any more */
         if (decoding.parts[i])
             csp_trace_part_release(&decoding.parts[i]->base);
-    leave_pool(decoding.pool, NULL);
+    csp_part_pool_leave(decoding.pool, NULL);
     free(decoding.parts);
     free(decoding.workers);
     csp_vec_free(&decoding.units);

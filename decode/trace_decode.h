@@ -49,6 +49,8 @@ struct csp_trace_consumer {
 struct csp_trace_stats {
     struct csp_window_stats windows;
     struct csp_engine_stats engine;
+    uint64_t recalled; /* windows that were identical to others and not decoded again: how many
+                          that is depends on the number of threads */
 };
 
 struct csp_trace_decode_options {

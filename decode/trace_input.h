@@ -54,6 +54,7 @@ struct csp_code_view {
     /* Tells that what follows was traced in `chunk`. May be null. */
     void (*enter)(struct csp_code_view *view, const struct csp_chunk *chunk);
     void (*close)(struct csp_code_view *view);
+    uint64_t epoch; /* changes whenever what `memory` says may have changed */
 };
 
 struct csp_trace_input {

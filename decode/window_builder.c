@@ -1,5 +1,25 @@
 #include "decode/window_builder.h"
 
+/* All of its members are counts. */
+enum { COUNTS = sizeof(struct csp_window_stats) / sizeof(uint64_t) };
+
+void csp_window_stats_add(struct csp_window_stats *sum, const struct csp_window_stats *one)
+{
+    uint64_t *counts = (uint64_t *)sum;
+    for (size_t i = 0; i < COUNTS; i++)
+        counts[i] += ((const uint64_t *)one)[i];
+}
+
+struct csp_window_stats csp_window_stats_since(const struct csp_window_stats *now,
+                                               const struct csp_window_stats *before)
+{
+    struct csp_window_stats since = *now;
+    uint64_t *counts = (uint64_t *)&since;
+    for (size_t i = 0; i < COUNTS; i++)
+        counts[i] -= ((const uint64_t *)before)[i];
+    return since;
+}
+
 static struct csp_run *last_run(struct csp_window_builder *builder)
 {
     return &builder->out->runs.data[builder->out->runs.len - 1];
@@ -88,35 +108,36 @@ static size_t add_ranges(struct csp_window_builder *builder, const struct csp_el
     csp_vec_reserve(&out->branches, count);
     struct csp_run *run = last_run(builder);
     struct csp_branch *branch = out->branches.data + out->branches.len;
-    uint64_t end = run->end, from = builder->from, instructions = 0;
+    uint64_t end = run->end, from = builder->from, instructions = 0, taken = builder->from_branch;
     uint32_t kind = builder->kind;
-    bool from_branch = builder->from_branch;
-    size_t i = 0;
-    for (; i < count && elements[i].type == CSP_ELEMENT_RANGE; i++) {
-        const struct csp_element *range = &elements[i];
-        if (!from_branch && end != range->a)
+    const struct csp_element *range = elements, *stop = elements + count;
+    for (; range != stop && range->type == CSP_ELEMENT_RANGE; range++) {
+        if (__builtin_expect((end ^ range->a) & (taken - 1), 0)) /* a gap, and no branch */
             break;
         /* Written whether or not there was a branch: which it is, no processor can predict. */
-        *branch = (struct csp_branch){from, range->a, (enum csp_branch_kind)kind};
-        branch += from_branch;
+        branch->from = from;
+        branch->to = range->a;
+        branch->kind = (enum csp_branch_kind)kind;
+        branch += taken;
         end = range->b;
         instructions += range->instructions;
-        from_branch = range->taken;
-        from = range->b - range->last_size;
+        taken = range->taken;
+        from = end - range->last_size;
         kind = range->kind;
     }
+    size_t ranges = (size_t)(range - elements);
     size_t branches = (size_t)(branch - out->branches.data) - out->branches.len;
     out->branches.len += branches;
     run->end = end;
     run->instructions += instructions;
-    run->ranges += (uint32_t)i;
-    builder->from_branch = from_branch;
+    run->ranges += (uint32_t)ranges;
+    builder->from_branch = taken;
     builder->from = from;
     builder->kind = (enum csp_branch_kind)kind;
     builder->stats.branches += branches;
-    builder->stats.ranges += i;
+    builder->stats.ranges += ranges;
     builder->stats.instructions += instructions;
-    return i;
+    return ranges;
 }
 
 /* Whether the last run of this window ended in code that could not be followed, with nothing since

@@ -15,6 +15,11 @@ struct csp_window_stats {
     uint64_t exceptions, overflows, windows, runs;
 };
 
+void csp_window_stats_add(struct csp_window_stats *sum, const struct csp_window_stats *one);
+/* What was counted since `before`. */
+struct csp_window_stats csp_window_stats_since(const struct csp_window_stats *now,
+                                               const struct csp_window_stats *before);
+
 /* Zero-initialise, then set the first four. */
 struct csp_window_builder {
     struct csp_windows *out;

@@ -215,15 +215,16 @@ static bool has_reference(const struct fuzz_head *head)
            !(head->config.configr & (return_stack | conditional));
 }
 
-/* A context tells of what is traced: what else a mutated packet may have said, OpenCSD remembers
- * for longer. Where a TRACE_ON is, is said of another byte. */
+/* A context tells of what is traced and was told since the last synchronisation; else it is 0 in
+ * `x`, which is ours, and OpenCSD remembers what a packet said before. Where a TRACE_ON is, is said
+ * of another byte. */
 static bool equal(const struct fuzz_head *head, const struct csp_element *x,
                   const struct csp_element *y)
 {
     const uint32_t cid = 1u << 6, vmid = 1u << 7;
     bool is_context = x->type == CSP_ELEMENT_CONTEXT, is_on = x->type == CSP_ELEMENT_TRACE_ON;
-    bool has_a = !is_on && (!is_context || (head->config.configr & cid));
-    bool has_b = !is_on && (!is_context || (head->config.configr & vmid));
+    bool has_a = !is_on && (!is_context || ((head->config.configr & cid) && x->a));
+    bool has_b = !is_on && (!is_context || ((head->config.configr & vmid) && x->b));
     return x->type == y->type && x->kind == y->kind && x->taken == y->taken && x->el == y->el &&
            x->secure == y->secure && x->has_address == y->has_address && x->source == y->source &&
            x->instructions == y->instructions && x->number == y->number &&

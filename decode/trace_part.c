@@ -1,0 +1,118 @@
+#include "decode/trace_part.h"
+
+#include <pthread.h>
+
+enum { ROOM_MAX = 1 << 18 /* branches: what a large chunk needs, others do not */ };
+
+/* Parts that nobody has any more: their memory is there, and is used again. Lives as long as any of
+ * its parts is held. */
+struct csp_part_pool {
+    pthread_mutex_t lock; /* of what follows */
+    struct csp_part *free;
+    size_t holders;
+    size_t branches; /* most that a list has had: what a new one had better have room for */
+};
+
+static void free_part(struct csp_part *part)
+{
+    for (size_t i = 0; i < part->list_count; i++)
+        csp_windows_free(&part->base.lists[i]);
+    free(part->base.lists);
+    csp_vec_free(&part->base.done);
+    csp_buf_free(&part->base.text);
+    free(part);
+}
+
+/* Gives up one hold on the pool, and on `part` where there is one. */
+void csp_part_pool_leave(struct csp_part_pool *pool, struct csp_part *part)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (part) {
+        part->next = pool->free;
+        pool->free = part;
+    }
+    bool last = !--pool->holders;
+    pthread_mutex_unlock(&pool->lock);
+    if (!last)
+        return;
+    while ((part = pool->free)) {
+        pool->free = part->next;
+        free_part(part);
+    }
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+struct csp_part_pool *csp_part_pool_create(void)
+{
+    struct csp_part_pool *pool = csp_calloc(1, sizeof *pool);
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->holders = 1;
+    return pool;
+}
+
+/* An empty part with at least so many lists. */
+struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct csp_part *part = pool->free;
+    if (part)
+        pool->free = part->next;
+    pool->holders++;
+    size_t branches = pool->branches;
+    pthread_mutex_unlock(&pool->lock);
+    if (part && part->list_count < list_count) {
+        free_part(part);
+        part = NULL;
+    }
+    if (!part) {
+        part = csp_calloc(1, sizeof *part);
+        part->pool = pool;
+        part->list_count = list_count;
+        part->base.lists = csp_calloc(list_count, sizeof *part->base.lists);
+        if (branches)
+            csp_vec_reserve(&part->base.lists[0].branches, branches);
+    }
+    part->holders = 1;
+    for (size_t i = 0; i < part->list_count; i++) {
+        struct csp_windows *list = &part->base.lists[i];
+        list->windows.len = list->runs.len = list->branches.len = 0;
+    }
+    part->base.done.len = 0;
+    part->base.text.len = 0;
+    part->stats = (struct csp_trace_stats){0};
+    part->error = 0;
+    return part;
+}
+
+void csp_part_note_size(const struct csp_part *part)
+{
+    size_t branches = part->list_count ? part->base.lists[0].branches.len : 0;
+    if (branches > ROOM_MAX)
+        branches = ROOM_MAX;
+    pthread_mutex_lock(&part->pool->lock);
+    if (branches > part->pool->branches)
+        part->pool->branches = branches;
+    pthread_mutex_unlock(&part->pool->lock);
+}
+
+void csp_trace_part_keep(struct csp_trace_part *part)
+{
+    __atomic_fetch_add(&((struct csp_part *)part)->holders, 1, __ATOMIC_RELAXED);
+}
+
+void csp_trace_part_release(struct csp_trace_part *base)
+{
+    struct csp_part *part = (struct csp_part *)base;
+    if (!__atomic_sub_fetch(&part->holders, 1, __ATOMIC_ACQ_REL))
+        csp_part_pool_leave(part->pool, part);
+}
+
+struct csp_windows csp_trace_part_windows(const struct csp_trace_part *part,
+                                          const struct csp_windows_done *done)
+{
+    struct csp_windows windows = part->lists[done->list];
+    windows.windows.data += done->first;
+    windows.windows.len = done->count;
+    return windows;
+}
