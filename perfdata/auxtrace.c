@@ -164,7 +164,11 @@ static int by_ordinal(const void *left, const void *right)
 
 static void sort(void *data, size_t count, size_t size, int (*order)(const void *, const void *))
 {
-    if (count)
+    const char *items = data;
+    size_t sorted = 1; /* most often all are, and there are many */
+    while (sorted < count && order(items + (sorted - 1) * size, items + sorted * size) <= 0)
+        sorted++;
+    if (sorted < count)
         qsort(data, count, size, order);
 }
 
