@@ -1,5 +1,7 @@
 #include "decode/pause_index.h"
 
+#include "base/big_vec.h"
+
 struct csp_user_frames csp_sample_user_frames(const struct csp_sample_record *sample)
 {
     struct csp_user_frames frames = {0, 0};
@@ -73,14 +75,14 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     uint64_t pc = user_pc(&sample);
     if (action & CSP_AUX_RESUME) {
         index->resumes++;
-        csp_vec_push(&stream->resumes, (struct csp_stitch_resume){record->time, pc});
+        csp_big_vec_push(&stream->resumes, (struct csp_stitch_resume){record->time, pc});
         return;
     }
     index->pauses++;
     uint64_t context = record->tid != CSP_NO_TID ? record->tid : 0;
-    csp_vec_push(&stream->pauses, (struct csp_stitch_pause){record->time, pc, context});
-    csp_vec_push(&stream->refs,
-                 (struct csp_sample_ref){record->body, (uint32_t)record->body_size, record->attr});
+    csp_big_vec_push(&stream->pauses, (struct csp_stitch_pause){record->time, pc, context});
+    csp_big_vec_push(&stream->refs, (struct csp_sample_ref){
+                                        record->body, (uint32_t)record->body_size, record->attr});
 }
 
 const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,
@@ -96,9 +98,9 @@ const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index
 void csp_pause_index_free(struct csp_pause_index *index)
 {
     for (size_t i = 0; i < index->streams.len; i++) {
-        csp_vec_free(&index->streams.data[i].pauses);
-        csp_vec_free(&index->streams.data[i].refs);
-        csp_vec_free(&index->streams.data[i].resumes);
+        csp_big_vec_free(&index->streams.data[i].pauses);
+        csp_big_vec_free(&index->streams.data[i].refs);
+        csp_big_vec_free(&index->streams.data[i].resumes);
     }
     csp_vec_free(&index->streams);
     csp_map_free(&index->stream_of);

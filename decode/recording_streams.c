@@ -1,3 +1,4 @@
+#include "base/big_vec.h"
 #include "decode/recording_private.h"
 
 #include <inttypes.h>
@@ -161,8 +162,8 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             stream->chunks.data[stream->chunks.len - 1].lost = true;
         return;
     }
-    struct csp_piece *kept =
-        csp_arena_alloc(&recording->trace.arena, fragment->piece_count * sizeof *kept);
+    struct csp_piece *kept = recording->trace.pieces.data + recording->trace.pieces.len;
+    recording->trace.pieces.len += fragment->piece_count;
     for (uint32_t i = 0; i < fragment->piece_count; i++) {
         kept[i] = (struct csp_piece){pieces[i].data, pieces[i].size};
         if (i && pieces[i].aux_offset == pieces[i - 1].aux_offset + pieces[i - 1].size) {
@@ -184,7 +185,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             .continues = !i && continues(recording, stream, fragment),
             .unsure = fragment->after_loss,
         };
-        csp_vec_push(&stream->chunks, chunk);
+        csp_big_vec_push(&stream->chunks, chunk);
     }
 }
 
@@ -262,7 +263,7 @@ static void make_stream(struct csp_recording *recording, const fragment_list *fr
     if (bytes)
         explain(recording, &stream, home, bytes, diag);
     recording->trace.sources.len = stream.source_first;
-    csp_vec_free(&stream.chunks);
+    csp_big_vec_free(&stream.chunks);
 }
 
 /* Of one ring: what a sink stores raw, what is in frames, and in a thread's ring each CPU's apart.
@@ -282,11 +283,11 @@ static void make_streams_of_ring(struct csp_recording *recording, const struct c
                 (all[i].raw && home_of(queue, &all[i]) != home_of(queue, &all[first])))
                 continue;
             taken[i] = true;
-            csp_vec_push(&fragments, i);
+            csp_big_vec_push(&fragments, i);
         }
         make_stream(recording, &fragments, diag);
     }
-    csp_vec_free(&fragments);
+    csp_big_vec_free(&fragments);
 }
 
 /* The sink of a CPU's trace unit; 0: not told. */
@@ -322,6 +323,17 @@ static int by_time(const void *a, const void *b, void *all)
     return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 }
 
+/* Most often they are in order: one CPU's. */
+static void sort_by_time(const struct csp_auxtrace *aux, fragment_list *list)
+{
+    size_t sorted = 1;
+    while (sorted < list->len &&
+           by_time(&list->data[sorted - 1], &list->data[sorted], aux->fragments.data) <= 0)
+        sorted++;
+    if (sorted < list->len)
+        qsort_r(list->data, list->len, sizeof *list->data, by_time, aux->fragments.data);
+}
+
 /* CPUs that share an ETR announce its trace each in the ring of the CPU that emptied it, so a CPU's
  * trace may be in several rings. All the rings of one sink are one stream, in the order in which
  * the sink was emptied. */
@@ -337,16 +349,15 @@ static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, 
             sink_of(recording, queue->cpu) != sink)
             continue;
         timed &= aux->fragments.data[i].time != 0;
-        csp_vec_push(&fragments, i);
+        csp_big_vec_push(&fragments, i);
     }
     if (fragments.len && timed && ids_are_unique(recording, sink)) {
-        qsort_r(fragments.data, fragments.len, sizeof *fragments.data, by_time,
-                aux->fragments.data);
+        sort_by_time(aux, &fragments);
         for (size_t i = 0; i < fragments.len; i++)
             taken[fragments.data[i]] = true;
         make_stream(recording, &fragments, diag);
     }
-    csp_vec_free(&fragments);
+    csp_big_vec_free(&fragments);
 }
 
 static void make_streams_of_sinks(struct csp_recording *recording, bool *taken,
@@ -390,13 +401,13 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
         last = snapshot;
         struct csp_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
         *piece = (struct csp_piece){snapshot->data, snapshot->size};
-        csp_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
-                                                        .piece_count = 1,
-                                                        .time = snapshot->time,
-                                                        .since = since,
-                                                        .pid = snapshot->pid,
-                                                        .tid = snapshot->tid,
-                                                        .snapshot = true});
+        csp_big_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
+                                                            .piece_count = 1,
+                                                            .time = snapshot->time,
+                                                            .since = since,
+                                                            .pid = snapshot->pid,
+                                                            .tid = snapshot->tid,
+                                                            .snapshot = true});
     }
     csp_vec_push(&recording->trace.streams, stream);
 }
@@ -419,6 +430,7 @@ void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag
     const struct csp_auxtrace *aux = &recording->aux;
     if (!aux->has_info || aux->type != CSP_AUXTRACE_CS_ETM)
         return;
+    csp_big_vec_reserve(&recording->trace.pieces, aux->pieces.len);
     bool *taken = csp_calloc(aux->fragments.len + 1, sizeof *taken);
     make_streams_of_sinks(recording, taken, diag);
     for (size_t i = 0; i < aux->queues.len; i++)

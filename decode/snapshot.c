@@ -1,5 +1,7 @@
 #include "decode/snapshot.h"
 
+#include "base/big_vec.h"
+
 #include "base/file.h"
 #include "base/parse.h"
 #include "decode/ini.h"
@@ -340,10 +342,10 @@ static int add_pieces(struct csp_snapshot *snapshot, struct csp_stream *stream, 
         csp_arena_alloc(&snapshot->trace.arena, (pieces.len + 1) * sizeof *kept);
     if (pieces.len)
         memcpy(kept, pieces.data, pieces.len * sizeof *kept);
-    csp_vec_push(&stream->chunks, (struct csp_chunk){.pieces = kept,
-                                                     .piece_count = pieces.len,
-                                                     .pid = CSP_NOBODY,
-                                                     .tid = CSP_NOBODY});
+    csp_big_vec_push(&stream->chunks, (struct csp_chunk){.pieces = kept,
+                                                         .piece_count = pieces.len,
+                                                         .pid = CSP_NOBODY,
+                                                         .tid = CSP_NOBODY});
     csp_vec_free(&pieces);
     return error;
 }

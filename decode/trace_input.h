@@ -45,7 +45,7 @@ struct csp_stream {
     const char *name; /* for messages */
     bool formatted;
     uint32_t source_first, source_count;
-    CSP_VEC(struct csp_chunk) chunks;
+    CSP_VEC(struct csp_chunk) chunks; /* as base/big_vec.h, as pieces below */
 };
 
 /* The code that a stream's trace runs through, as one thread asks for it. */
@@ -60,9 +60,10 @@ struct csp_code_view {
 struct csp_trace_input {
     CSP_VEC(struct csp_stream) streams;
     CSP_VEC(struct csp_source) sources; /* of a stream: neighbours */
+    CSP_VEC(struct csp_piece) pieces;   /* of a recording's chunks: they must not move */
     struct csp_code_view *(*open_code)(void *owner, uint32_t stream);
     void *owner;
-    struct csp_arena arena; /* names and pieces */
+    struct csp_arena arena; /* names, and pieces of snapshots */
 };
 
 uint64_t csp_chunk_size(const struct csp_chunk *chunk);

@@ -1,5 +1,7 @@
 #include "perfdata/auxtrace.h"
 
+#include "base/big_vec.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -41,16 +43,16 @@ static void add_chunk(struct csp_auxtrace *aux, const struct csp_record *record)
         return;
     }
     aux->stored_bytes += event.size;
-    csp_vec_push(&aux->chunks, (struct csp_aux_chunk){
-                                   .data = record->payload,
-                                   .aux_offset = event.aux_offset,
-                                   .size = event.size,
-                                   .file_offset = record->offset + record->size,
-                                   .ordinal = record->ordinal,
-                                   .idx = event.idx,
-                                   .cpu = event.cpu,
-                                   .tid = event.tid,
-                               });
+    csp_big_vec_push(&aux->chunks, (struct csp_aux_chunk){
+                                       .data = record->payload,
+                                       .aux_offset = event.aux_offset,
+                                       .size = event.size,
+                                       .file_offset = record->offset + record->size,
+                                       .ordinal = record->ordinal,
+                                       .idx = event.idx,
+                                       .cpu = event.cpu,
+                                       .tid = event.tid,
+                                   });
 }
 
 static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *record)
@@ -60,21 +62,21 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
         aux->malformed++;
         return;
     }
-    csp_vec_push(&aux->fragments,
-                 (struct csp_aux_fragment){
-                     .cpu = record->cpu,
-                     .pid = record->pid,
-                     .tid = record->tid,
-                     .time = record->time,
-                     .id = record->id,
-                     .aux_offset = event.aux_offset,
-                     .aux_size = event.aux_size,
-                     .flags = event.flags,
-                     .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
-                     .announced = true,
-                     .file_offset = record->offset,
-                     .ordinal = record->ordinal,
-                 });
+    csp_big_vec_push(&aux->fragments,
+                     (struct csp_aux_fragment){
+                         .cpu = record->cpu,
+                         .pid = record->pid,
+                         .tid = record->tid,
+                         .time = record->time,
+                         .id = record->id,
+                         .aux_offset = event.aux_offset,
+                         .aux_size = event.aux_size,
+                         .flags = event.flags,
+                         .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
+                         .announced = true,
+                         .file_offset = record->offset,
+                         .ordinal = record->ordinal,
+                     });
 }
 
 static void add_loss(struct csp_auxtrace *aux, const struct csp_record *record)
@@ -279,12 +281,12 @@ static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragmen
                       const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
 {
     uint64_t skipped = begin - chunk->aux_offset;
-    csp_vec_push(&aux->pieces, (struct csp_aux_piece){
-                                   .data = chunk->data + skipped,
-                                   .size = end - begin,
-                                   .aux_offset = begin,
-                                   .file_offset = chunk->file_offset + skipped,
-                               });
+    csp_big_vec_push(&aux->pieces, (struct csp_aux_piece){
+                                       .data = chunk->data + skipped,
+                                       .size = end - begin,
+                                       .aux_offset = begin,
+                                       .file_offset = chunk->file_offset + skipped,
+                                   });
     fragment->piece_count++;
     fragment->found += end - begin;
 }
@@ -337,7 +339,7 @@ static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
         };
         add_piece(aux, &fragment, &chunks[i], chunks[i].aux_offset,
                   chunks[i].aux_offset + chunks[i].size);
-        csp_vec_push(&aux->fragments, fragment);
+        csp_big_vec_push(&aux->fragments, fragment);
     }
 }
 
@@ -449,9 +451,9 @@ void csp_auxtrace_free(struct csp_auxtrace *aux)
 {
     csp_cs_etm_info_free(&aux->cs_etm);
     csp_vec_free(&aux->queues);
-    csp_vec_free(&aux->fragments);
-    csp_vec_free(&aux->pieces);
-    csp_vec_free(&aux->chunks);
+    csp_big_vec_free(&aux->fragments);
+    csp_big_vec_free(&aux->pieces);
+    csp_big_vec_free(&aux->chunks);
     csp_vec_free(&aux->hw_ids);
     csp_vec_free(&aux->losses);
     csp_map_free(&aux->idx_of_id);

@@ -1,4 +1,5 @@
 /* Iterating the records of a file, in its own order or by time. */
+#include "base/big_vec.h"
 #include "perfdata/expand.h"
 #include "perfdata/reader_private.h"
 #include "perfdata/sort.h"
@@ -224,7 +225,8 @@ static int sort_records(struct csp_records *records)
                             ": the compressed records grow to more than %d times the file's size; "
                             "no recording does, so it is not read further",
                             file->path, record.offset, EXPANSION_MAX);
-        csp_vec_push(&records->sorted, (struct csp_sort_entry){record.time, at, record.ordinal});
+        csp_big_vec_push(&records->sorted,
+                         (struct csp_sort_entry){record.time, at, record.ordinal});
     }
     csp_sort_by_time(records->sorted.data, records->sorted.len);
     return 0;
@@ -285,7 +287,7 @@ void csp_records_close(struct csp_records *records)
     if (!records)
         return;
     csp_expander_destroy(records->expander);
-    csp_vec_free(&records->sorted);
+    csp_big_vec_free(&records->sorted);
     csp_map_free(&records->cpu_of_id);
     csp_arena_free(&records->arena);
     free(records);

@@ -1,7 +1,6 @@
 #include "perfdata/sort.h"
 
-#include "base/alloc.h"
-#include "base/vec.h"
+#include "base/big_vec.h"
 
 #include <stdbool.h>
 
@@ -31,9 +30,9 @@ void csp_sort_by_time(struct csp_sort_entry *entries, size_t count)
 {
     CSP_VEC(size_t) ends = {0}; /* of the stretches */
     for (size_t at = 0; at < count; at = ends.data[ends.len - 1])
-        csp_vec_push(&ends, stretch_end(entries, at, count));
+        csp_big_vec_push(&ends, stretch_end(entries, at, count));
     if (ends.len > 1) {
-        struct csp_sort_entry *other = csp_realloc_array(NULL, count, sizeof *other);
+        struct csp_sort_entry *other = csp_big_resize(NULL, 0, count * sizeof *other);
         struct csp_sort_entry *from = entries, *to = other;
         while (ends.len > 1) {
             size_t first = 0, kept = 0;
@@ -50,7 +49,7 @@ void csp_sort_by_time(struct csp_sort_entry *entries, size_t count)
         }
         if (from != entries)
             memcpy(entries, from, count * sizeof *entries);
-        free(other);
+        csp_big_free(other, count * sizeof *other);
     }
-    csp_vec_free(&ends);
+    csp_big_vec_free(&ends);
 }

@@ -209,7 +209,7 @@ static bool has_reference(const struct fuzz_head *head)
     const struct csp_trace_config *config = &head->config;
     uint32_t version = config->idr1 >> 8 & 15, cid = config->idr2 >> 5 & 31;
     uint32_t vmid = config->idr2 >> 10 & 31;
-    bool exists = version == 4 && (!cid || cid == 4) && (vmid <= 2 || vmid == 4);
+    bool exists = version == 4 && cid == 4 && vmid == 4;
     return exists && head->config.protocol == CSP_PROTOCOL_ETMV4 &&
            (head->flags & FUZZ_PLAIN_CODE) && !head->config.idr8 &&
            !(head->config.configr & (return_stack | conditional));
@@ -242,27 +242,25 @@ static void show(const char *who, const struct csp_elements *elements, size_t nu
     }
 }
 
-/* What comes before the first packet that only one of them takes: OpenCSD has patience with some
- * that are reserved, or that this trace unit cannot have sent. And what comes before the first Q
- * whose path is not known, of which OpenCSD 1.3.3 tells addresses that nothing has set. Timestamps
- * behind the last thing that ran it tells sometimes. */
+/* Whether what OpenCSD 1.3.3 says from here on is another matter: it has patience with packets that
+ * are reserved, or that this trace unit cannot have sent; tells addresses that nothing has set of a
+ * Q whose path is not known; and may go on at another place behind trace that was lost. */
+static bool ends_agreement(uint8_t type)
+{
+    return type == CSP_ELEMENT_BAD || type == CSP_ELEMENT_NO_PATH || type == CSP_ELEMENT_OVERFLOW ||
+           type == CSP_ELEMENT_DISCARD;
+}
+
+/* How much of what one of them said the other has to say. Timestamps behind the last thing that ran
+ * OpenCSD tells sometimes. */
 static size_t length_in_common(const struct csp_elements *elements)
 {
     size_t length = 0;
-    while (length < elements->list.len && elements->list.data[length].type != CSP_ELEMENT_BAD &&
-           elements->list.data[length].type != CSP_ELEMENT_NO_PATH)
+    while (length < elements->list.len && !ends_agreement(elements->list.data[length].type))
         length++;
     while (length && elements->list.data[length - 1].type == CSP_ELEMENT_TIMESTAMP)
         length--;
     return length;
-}
-
-/* OpenCSD has not found a place to go on at. */
-static bool is_lost(const struct csp_elements *elements, size_t length)
-{
-    uint8_t last = length ? elements->list.data[length - 1].type : CSP_ELEMENT_OTHER;
-    return length == elements->list.len &&
-           (last == CSP_ELEMENT_DISCARD || last == CSP_ELEMENT_OVERFLOW);
 }
 
 static void compare(const uint8_t *input, size_t size, const struct csp_elements *ours)
@@ -274,9 +272,9 @@ static void compare(const uint8_t *input, size_t size, const struct csp_elements
         size_t common = our_length < their_length ? our_length : their_length, i = 0;
         while (i < common && equal(&head, &ours->list.data[i], &theirs.list.data[i]))
             i++;
-        bool ours_failed = our_length < ours->list.len && our_length <= their_length;
-        if (i < common ||
-            (our_length != their_length && !ours_failed && !is_lost(&theirs, their_length))) {
+        bool more_was_said = our_length < their_length ? our_length < ours->list.len
+                                                       : their_length < theirs.list.len;
+        if (i < common || (our_length != their_length && !more_was_said)) {
             show("native", ours, i);
             show("opencsd", &theirs, i);
             fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head.config.configr,

@@ -1,6 +1,8 @@
 /* Where a trace is cut: bytes beside the places. */
 #include "unit.h"
 
+#include "base/big_vec.h"
+
 #include "decode/trace_units.h"
 
 #include <string.h>
@@ -42,7 +44,7 @@ static struct trace *make_trace(const size_t *sizes, bool continued, bool format
         trace->pieces[count] = (struct csp_piece){trace->bytes + at, size};
         struct csp_chunk chunk = {
             .pieces = &trace->pieces[count], .piece_count = 1, .continues = continued && count};
-        csp_vec_push(&stream.chunks, chunk);
+        csp_big_vec_push(&stream.chunks, chunk);
         at += size;
     } while (sizes[count++]);
     csp_vec_push(&trace->input.streams, stream);

@@ -1,6 +1,8 @@
 /* Identical windows are decoded once, and nobody can tell. */
 #include "unit.h"
 
+#include "base/big_vec.h"
+
 #include "base/arena.h"
 #include "decode/trace_decode.h"
 #include "trace_generator.h"
@@ -115,8 +117,8 @@ static void add_chunk(struct trace *trace, struct csp_buf buffer)
     struct csp_piece *piece = csp_arena_alloc(&trace->input.arena, sizeof *piece);
     *piece = (struct csp_piece){(const uint8_t *)buffer.data, buffer.len};
     csp_vec_push(&trace->buffers, buffer);
-    csp_vec_push(&trace->input.streams.data[0].chunks,
-                 (struct csp_chunk){.pieces = piece, .piece_count = 1, .time = 1, .tid = 7});
+    csp_big_vec_push(&trace->input.streams.data[0].chunks,
+                     (struct csp_chunk){.pieces = piece, .piece_count = 1, .time = 1, .tid = 7});
 }
 
 static void end_trace(struct trace *trace)

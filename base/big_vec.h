@@ -1,0 +1,44 @@
+/* Arrays that grow with a recording: a CSP_VEC of which the memory, once it is much, is that of a
+ * temporary file. The kernel writes it out when memory is short, so that a recording of any size
+ * can be read on any machine.
+ *
+ * The file has no name, and lies in $TMPDIR or /var/tmp. Where there is no room in it, memory is
+ * taken.
+ */
+#ifndef CSP_BASE_BIG_VEC_H
+#define CSP_BASE_BIG_VEC_H
+
+#include "base/vec.h"
+
+/* Resizes a block of `before` bytes to `after`; the first of them stay. null and 0 at first. */
+void *csp_big_resize(void *block, size_t before, size_t after) __attribute__((returns_nonnull));
+void csp_big_free(void *block, size_t size);
+
+/* Makes room for `extra` more elements. */
+#define csp_big_vec_reserve(vec, extra)                                                            \
+    do {                                                                                           \
+        size_t csp_need_ = (vec)->len + (extra), csp_had_ = (vec)->cap;                            \
+        if (csp_need_ > csp_had_) {                                                                \
+            (vec)->cap = csp_need_ < 2 * csp_had_ ? 2 * csp_had_ : csp_need_;                      \
+            if ((vec)->cap < 8)                                                                    \
+                (vec)->cap = 8;                                                                    \
+            (vec)->data = csp_big_resize((vec)->data, csp_had_ * sizeof *(vec)->data,              \
+                                         (vec)->cap * sizeof *(vec)->data);                        \
+        }                                                                                          \
+    } while (0)
+
+#define csp_big_vec_push(vec, ...)                                                                 \
+    do {                                                                                           \
+        if ((vec)->len == (vec)->cap)                                                              \
+            csp_big_vec_reserve(vec, 1);                                                           \
+        (vec)->data[(vec)->len++] = (__VA_ARGS__);                                                 \
+    } while (0)
+
+#define csp_big_vec_free(vec)                                                                      \
+    do {                                                                                           \
+        csp_big_free((vec)->data, (vec)->cap * sizeof *(vec)->data);                               \
+        (vec)->data = NULL;                                                                        \
+        (vec)->len = (vec)->cap = 0;                                                               \
+    } while (0)
+
+#endif
