@@ -6,6 +6,7 @@
     compare.py branches TRUTH MARK [BELOW] < perf script --itrace=b -F ip,addr,flags
     compare.py samples TRUTH MARK < csprof decode --format samples
     compare.py stacks TRUTH MARK MISSING < csprof decode --format samples
+    compare.py windows TRUTH MARK < csprof decode --format samples
     compare.py duty TRUTH MARK OTHER
     compare.py lengths TRUTH MARK INSTRUCTIONS
 
@@ -13,8 +14,9 @@ TRUTH is the machine's truth file (emulate/machine/machine_truth.h), of which th
 `mark MARK` counts. With BELOW, only runs that begin below that address count: the static program's.
 Prints one line and exits 0 when they agree, 1 when not. `rest`: of a recording that lost its oldest
 trace, what is there must be what ran last. `duty` prints the share of the instructions
-traced after MARK in those traced after `mark OTHER`. `lengths`: all windows but those that a context
-switch cut, or that came too soon, have so many instructions.
+traced after MARK in those traced after `mark OTHER`. `windows`: samples whose call stacks are only
+printed, because the truth does not know the calls of threads that ran before it began. `lengths`: all
+windows but those that a context switch cut, or that came too soon, have so many instructions.
 """
 import collections
 import re
@@ -175,6 +177,10 @@ def compare_stacks(windows, missing):
     return compare_samples(windows, None, missing)
 
 
+def compare_windows(windows, _):
+    return compare_samples(windows, None, 1 << 64)
+
+
 def instructions(path, mark):
     return sum(run.instructions for window in read_truth(path, mark) for run in window.runs)
 
@@ -192,7 +198,8 @@ def main():
         print('%.4f' % (instructions(path, mark) / instructions(path, sys.argv[4])))
         return
     compare = {'runs': compare_runs, 'rest': compare_rest, 'branches': compare_branches,
-               'samples': compare_samples, 'stacks': compare_stacks, 'lengths': compare_lengths}
+               'samples': compare_samples, 'stacks': compare_stacks, 'windows': compare_windows,
+               'lengths': compare_lengths}
     below = int(sys.argv[4], 0) if len(sys.argv) > 4 else 1 << 64
     sys.exit(0 if compare[what](read_truth(path, mark), below) else 1)
 

@@ -34,7 +34,10 @@ for name in libelf.so.1 libzstd.so.1 libxxhash.so.0 libz.so.1 libm.so.6 libc.so.
         [ ! -e "$folder/$name" ] || { cp -L "$folder/$name" lib/ && break; }
     done
 done
-cp bare mark symfs/share
+cp -r bare mark csprof lib symfs/share
+"$machine/build-module" "$machine/guest/extout_standin.c" extout_standin.ko &&
+    "$CSPROF_SOURCE/kmod/build" --debian . >/dev/null || rm -f extout_standin.ko
+[ -e extout_standin.ko ] || echo "skipped: the pulse: its modules cannot be built (see above)"
 cat >guest.sh <<'END'
 set -e
 csprof="lib/ld-linux-aarch64.so.1 --library-path lib ./csprof"
@@ -44,6 +47,35 @@ $csprof doctor >doctor.txt
 $csprof collect -q $windows -o single.data -- ./bare 10000 1 >/dev/null
 ./mark 2
 $csprof collect -q --strategy strobe --samples 20000 --trace-buffer 8Mi -o strobe.data -- ./bare 6000 1 >/dev/null
+# A process that runs already.
+./bare 100000000 1 >/dev/null &
+./mark 3
+$csprof collect -q $windows -o pid.data -p $! --duration 0.03
+kill $!
+# Threads on both CPUs share the ETR, which is drained when one of them ends.
+./mark 4
+$csprof collect -q $windows --trace-buffer 8Mi -o threads.data -- ./bare 5000 2 >/dev/null
+# Whole CPUs, on which something begins to run.
+whole() { # MARK NAME ARGUMENT...
+    ./mark $1
+    name=$2
+    shift 2
+    rm -f $name.data
+    (until [ -s $name.data ]; do sleep 0.05; done && sleep 0.1 && ./bare 30000 2 >/dev/null) &
+    $csprof collect -q $windows --trace-buffer 8Mi -o $name.data --duration 1 "$@"
+    wait
+}
+whole 5 all -a
+whole 6 cpus -C 0,1
+# The pulse: the configuration of kmod/, and pauses that count while the unit is enabled, as TRCEXTOUT1.
+if [ -e extout_standin.ko ]; then
+    insmod csprof_pulse-7.3.ko
+    insmod extout_standin.ko
+    ./mark 7
+    $csprof collect -q --strategy pulse --period 105002 --window 4000 --overhead 100 -o pulse.data -- ./bare 20000 1 >/dev/null
+    rmmod extout_standin
+    rmmod csprof_pulse
+fi
 END
 status=0
 "$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors || status=$?
@@ -70,14 +102,29 @@ decode() { # KIND NAME MARK FORMAT
         python3 "$tests/machine/compare.py" "$1" truth "$3"
 }
 quiet_kernel() { ! grep -E 'WARNING:|BUG:' dmesg && echo "no warning"; }
-version_1() { # perf of this machine reads version 1 alone, and takes the trace IDs from there
-    perf script -i single.data --symfs symfs --itrace=b -F ip,addr 2>/dev/null | grep -c .
+# Both perfs take the trace IDs from version 1 of AUXTRACE_INFO, and perf of this machine reads no other.
+read_by() { # PERF NAME
+    "$1" script -i "$2.data" --symfs symfs --itrace=b -F ip,addr 2>/dev/null | grep -c .
 }
 expect "the kernel's log" quiet_kernel
 expect "doctor finds free-running" grep "can record with --strategy free-running" doctor.txt
+recordings="single strobe pid threads all cpus"
 expect "every stitched window is true" decode samples single 1 samples
 expect "strobed runs are true" decode runs strobe 2 script
-if command -v perf >/dev/null; then
-    expect "perf of this machine" version_1
+expect "an attached process" decode samples pid 3 samples
+expect "threads on two CPUs" decode samples threads 4 samples
+expect "system-wide" decode windows all 5 samples
+expect "two CPUs" decode windows cpus 6 samples
+if [ -e extout_standin.ko ]; then
+    recordings="$recordings pulse"
+    expect "the pulse" decode samples pulse 7 samples
 fi
+perfs=
+! command -v perf >/dev/null || perfs="perf"
+"$machine/host-perf" --version >/dev/null && perfs="$perfs $machine/host-perf"
+for perf in $perfs; do
+    for name in $recordings; do
+        expect "$("$perf" --version) reads $name" read_by "$perf" $name
+    done
+done
 exit $failed
