@@ -39,9 +39,11 @@ extern const struct csp_command csp_command_cache;
 extern const struct csp_command csp_command_decode;
 /* Of csprof-gen: cmd_gen.c, cmd_merge.c and cmd_validate.c; of csprof: gen_program.c, which starts
  * that. */
+extern const struct csp_command csp_command_bundle;
 extern const struct csp_command csp_command_gen;
 extern const struct csp_command csp_command_merge;
 extern const struct csp_command csp_command_validate;
+#define CSP_BUNDLE_SUMMARY "put together what is needed to make a profile elsewhere"
 #define CSP_GEN_SUMMARY "make a profile for clang -fprofile-sample-use from samples"
 #define CSP_MERGE_SUMMARY "merge what several recordings told of one binary"
 #define CSP_VALIDATE_SUMMARY "tell how far a recording or a profile can be trusted"

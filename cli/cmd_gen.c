@@ -10,6 +10,7 @@
 #include "profgen/resume.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* BOLT's inputs are flat counts of addresses. */
 static int choose_bolt(struct gen *gen)
@@ -40,8 +41,37 @@ static void sort_inputs(struct gen *gen)
     gen->inputs.len = kept;
 }
 
+/* Takes the place of a bundle: what is in it. */
+static int open_bundle(struct gen *gen)
+{
+    size_t found = gen->inputs.len;
+    for (size_t i = 0; i < gen->inputs.len; i++)
+        if (csp_archive_is(gen->inputs.data[i]))
+            found = i;
+    if (found == gen->inputs.len)
+        return CSP_EXIT_DONE;
+    if (gen->inputs.len > 1 || gen->symfs)
+        return csp_cli_usage(gen->cli, "a bundle goes alone: make aggregates of it and of others, "
+                                       "and merge those");
+    int error = csp_bundle_open(&gen->bundle, gen->inputs.data[0], &gen->cli->diag);
+    if (error)
+        return (int)csp_error_exit(error);
+    gen->inputs.len = 0;
+    for (size_t i = 0; i < gen->bundle.inputs.len; i++)
+        csp_vec_push(&gen->inputs, gen->bundle.inputs.data[i]);
+    struct stat status;
+    if (stat(gen->bundle.symfs, &status) == 0)
+        gen->symfs = gen->bundle.symfs;
+    if (!gen->options.binary_path)
+        gen->options.binary_path = gen->bundle.program;
+    return CSP_EXIT_DONE;
+}
+
 static int check_options(struct gen *gen)
 {
+    int code = open_bundle(gen);
+    if (code != CSP_EXIT_DONE)
+        return code;
     sort_inputs(gen);
     struct csp_profgen_options *options = &gen->options;
     size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
@@ -344,6 +374,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     for (size_t i = 0; i < gen.recordings.len; i++)
         csp_recording_close(gen.recordings.data[i]);
     csp_store_close(gen.options.store);
+    csp_bundle_close(&gen.bundle);
     csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);
@@ -366,8 +397,9 @@ const struct csp_command csp_command_gen = {
         "-gmlt -fdebug-info-for-profiling). Options may be written --name VALUE or --name=VALUE.\n"
         "\n"
         "input:\n"
-        "  -i FILE             a recording (csprof.data; again for more; --perfdata), or an "
-        "aggregate\n"
+        "  -i FILE             a recording (csprof.data; again for more; --perfdata), an aggregate "
+        "or a\n"
+        "                      bundle (`csprof help bundle`)\n"
         "  --perfscript FILE   samples as text, as `perf script -F ip,brstack --show-mmap-events`\n"
         "                      prints them (again for more files; --ps; - is standard input)\n"
         "  --aggregate FILE    what `csprof gen --format aggregate` or `csprof merge` wrote (again "

@@ -17,8 +17,8 @@ struct csp_collect {
     bool automatic; /* the strategy is ours to choose */
     enum csp_strategy strategy;
     const struct csp_pulse *pulse; /* null: the default */
-    uint64_t window, period;  /* 0: chosen by the plan */
-    double samples, overhead; /* a second, a share; 0: chosen by the plan */
+    uint64_t window, period;       /* 0: chosen by the plan */
+    double samples, overhead;      /* a second, a share; 0: chosen by the plan */
     bool system_wide, dry_run;
     const char *sysfs; /* plan for another machine */
     struct csp_cpu_list cpus;

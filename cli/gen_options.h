@@ -3,6 +3,7 @@
 #define CSP_CLI_GEN_OPTIONS_H
 
 #include "cli/cli.h"
+#include "profgen/bundle.h"
 #include "profgen/profgen.h"
 #include "profgen/recording_input.h"
 #include "profgen/run_key.h"
@@ -22,6 +23,7 @@ struct gen {
     const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;
     const char *output_path, *symfs;
+    struct csp_bundle bundle; /* the input, if it is one */
     csp_engine_create_fn *engine;
     double density_threshold; /* below it, more samples are recommended */
     bool show_density, detailed_warnings, resume;

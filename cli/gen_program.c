@@ -1,5 +1,5 @@
-/* csprof gen, merge, validate and collect --live, for the program that has no libLLVM: starts the
- * one that has.
+/* csprof bundle, gen, merge, validate and collect --live, for the program that has no libLLVM:
+ * starts the one that has.
  *
  * Loading libLLVM takes longer than decoding a small recording, and only these need it. So it is
  * linked with csprof-gen alone, which knows every command and is installed out of sight. */
@@ -36,6 +36,12 @@ int csp_collect_live(struct csp_collect *collect)
 {
     return start(collect->cli, 0, collect->cli->arguments);
 }
+
+const struct csp_command csp_command_bundle = {
+    .name = "bundle",
+    .summary = CSP_BUNDLE_SUMMARY,
+    .start = start,
+};
 
 const struct csp_command csp_command_gen = {
     .name = "gen",

@@ -13,7 +13,7 @@
 
 static const struct csp_command *const commands[] = {
 #ifndef CSPROF_RECORDER_ONLY
-    &csp_command_cache,
+    &csp_command_bundle,  &csp_command_cache,
 #endif
     &csp_command_collect,
 #ifndef CSPROF_RECORDER_ONLY

@@ -206,6 +206,13 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
                     path);
 }
 
+const struct csp_image *csp_recording_image(struct csp_recording *recording, uint32_t number)
+{
+    const char *why;
+    const struct csp_binary *binary = csp_spaces_binary(recording->spaces, number);
+    return csp_images_find_file(recording->images, binary->path, &binary->build_id, &why);
+}
+
 bool csp_recording_locate(struct csp_recording *recording, uint32_t pid, uint64_t time,
                           uint64_t address, struct csp_location *location)
 {

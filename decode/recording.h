@@ -33,6 +33,9 @@ bool csp_recording_has_samples(const struct csp_recording *recording);
 /* The process of a thread; the thread itself when no record tells. */
 uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid);
 
+/* What is found for a file that was mapped, by its number in csp_spaces; null: it is missing. */
+const struct csp_image *csp_recording_image(struct csp_recording *recording, uint32_t binary);
+
 /* Where an address is in the files that were mapped. */
 struct csp_location {
     uint32_t binary;               /* number in csp_spaces */

@@ -12,7 +12,7 @@ END
 build() { # NAME FLAG...
     clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -Wl,--build-id \
         -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-        -fpseudo-probe-for-profiling -o "$@" program.c || exit 1
+        -fpseudo-probe-for-profiling -o "$@" "${source:-program.c}" || exit 1
 }
 record() { # NAME SEED [PROGRAM]
     "$csprof" collect -q --emulate --seed "$2" --window 300 --period 997 -o "$1" -- "${3:-./program}" ||
