@@ -96,6 +96,7 @@ static const char usage[] =
     "  --cover N               end windows early at each instruction that runs, until N have "
     "ended\n"
     "                          there: samples everywhere, for tests of call stacks\n"
+    "  --cover-at FILE         the same at these addresses alone, hexadecimal, one a line\n"
     "  --seed N                of the skid and of what is random in the program's start (1); the\n"
     "                          same seed gives the same windows\n"
     "  --truth FILE            write what really happened, for tests\n"
@@ -222,6 +223,8 @@ static bool parse_emulated(struct csp_collect *collect, const char *name, const 
         *good = parse_power_of_two(value, &settings->sink_size);
     else if (!strcmp(name, "--cover"))
         *good = parse_cycles(value, 1, &settings->cover);
+    else if (!strcmp(name, "--cover-at"))
+        options->cover_at = value;
     else if (!strcmp(name, "--seed"))
         *good = csp_parse_count(value, &settings->seed);
     else if (!strcmp(name, "--protocol"))

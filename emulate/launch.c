@@ -21,7 +21,7 @@
 struct launch {
     const struct csp_emulate_options *options;
     char *program, *plugin, *qemu;
-    int journal, truth, settings;
+    int journal, truth, settings, cover_at;
 };
 
 /* `name` itself when it has a slash, else the first executable file of that name in PATH. */
@@ -136,6 +136,11 @@ static int open_files(struct launch *launch, struct csp_diag *diag)
     launch->settings = memfd_create("csprof-settings", MFD_CLOEXEC);
     if (launch->settings < 0)
         return csp_fail(diag, CSP_ERR_IO, "memfd_create: %s", strerror(errno));
+    if (options->cover_at) {
+        launch->cover_at = open(options->cover_at, O_RDONLY | O_CLOEXEC);
+        if (launch->cover_at < 0)
+            return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", options->cover_at, strerror(errno));
+    }
     if (!options->truth)
         return 0;
     launch->truth = open(options->truth, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
@@ -175,6 +180,9 @@ static void become_qemu(const struct launch *launch, unsigned major)
     settings.size = sizeof settings;
     settings.journal = inherit(launch->journal);
     settings.truth = launch->truth >= 0 ? inherit(launch->truth) : -1;
+    settings.cover_at = launch->cover_at >= 0 ? inherit(launch->cover_at) : -1;
+    if (launch->cover_at >= 0 && !settings.cover)
+        settings.cover = 1;
     if (settings_fd < 0 || pwrite(settings_fd, &settings, sizeof settings, 0) != sizeof settings)
         return;
     CSP_VEC(char *) arguments = {0};
@@ -269,7 +277,8 @@ static int write_recording(const struct launch *launch, struct csp_emulate_resul
 int csp_emulate_run(const struct csp_emulate_options *options, struct csp_emulate_result *result,
                     struct csp_diag *diag)
 {
-    struct launch launch = {.options = options, .journal = -1, .truth = -1, .settings = -1};
+    struct launch launch = {
+        .options = options, .journal = -1, .truth = -1, .settings = -1, .cover_at = -1};
     *result = (struct csp_emulate_result){0};
     int error = find_everything(&launch, diag);
     if (error == 0)
@@ -278,7 +287,7 @@ int csp_emulate_run(const struct csp_emulate_options *options, struct csp_emulat
         error = run_qemu(&launch, result, diag);
     if (error == 0)
         error = write_recording(&launch, result, diag);
-    int files[] = {launch.journal, launch.truth, launch.settings};
+    int files[] = {launch.journal, launch.truth, launch.settings, launch.cover_at};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] >= 0)
             close(files[i]);

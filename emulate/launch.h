@@ -10,6 +10,7 @@ struct csp_emulate_options {
     struct csp_emulate_settings settings; /* size and descriptors are filled in */
     const char *output;                   /* csprof.data */
     const char *truth;                    /* or null */
+    const char *cover_at;                 /* list of addresses (settings.h), or null */
     const char *journal;                  /* file to keep the journal in, or null */
     struct csp_faults faults;             /* of the recording */
     const char *ledger;                   /* of the faults, or null */

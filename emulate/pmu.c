@@ -85,6 +85,12 @@ void csp_pmu_pause_now(struct csp_pmu *pmu, uint64_t cycle)
     update_deadline(pmu);
 }
 
+void csp_pmu_resume_at(struct csp_pmu *pmu, uint64_t cycle)
+{
+    pmu->resume_overflow = pmu->resume_due = cycle;
+    update_deadline(pmu);
+}
+
 enum csp_pmu_interrupt csp_pmu_take(struct csp_pmu *pmu, uint64_t cycle)
 {
     enum csp_pmu_interrupt which;

@@ -37,6 +37,8 @@ void csp_pmu_start(struct csp_pmu *pmu);
 void csp_pmu_interrupt_now(struct csp_pmu *pmu, uint64_t cycle);
 /* Whatever the pause counter says: it overflows and interrupts now, if the trace unit runs. */
 void csp_pmu_pause_now(struct csp_pmu *pmu, uint64_t cycle);
+/* The resume counter overflows then, whatever it says. */
+void csp_pmu_resume_at(struct csp_pmu *pmu, uint64_t cycle);
 /* The interrupt that is due at `cycle`, if any; call again until there is none. It has taken effect
  * on `tracing` when this returns. A RESUME while tracing and a PAUSE while not change nothing, but
  * they are interrupts all the same. */

@@ -24,6 +24,9 @@ struct csp_emulate_settings {
     uint64_t seed;
     int32_t journal; /* file descriptors */
     int32_t truth;   /* -1: none */
+    /* Addresses for `cover`, hexadecimal, one a line: at no others do windows end early, and there
+     * the next one opens at once. -1: all. */
+    int32_t cover_at;
 };
 
 #endif

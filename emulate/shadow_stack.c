@@ -20,9 +20,10 @@ void csp_shadow_jump(struct csp_shadow_stack *stack, uint64_t to, uint64_t sp)
         *depth -= !frames[*depth - 1].signal;
         return;
     }
-    /* To where another call of that caller returned: a second return of setjmp. */
+    /* To where another call of that caller returned: a second return of setjmp, be it out of the
+     * handler of a signal that came when that call's function had nothing on the stack. */
     if (csp_map_find(&stack->returns, to))
-        while (*depth && frames[*depth - 1].sp == sp && !frames[*depth - 1].signal)
+        while (*depth && frames[*depth - 1].sp == sp)
             --*depth;
 }
 

@@ -5,6 +5,7 @@
 
 #include "emulate/flow.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct qemu_plugin_tb;
@@ -19,6 +20,7 @@ struct csp_block {
     uint32_t number; /* from 0 */
     uint8_t kind;    /* enum csp_flow_kind of the last instruction; the others have none */
     uint8_t target_register;
+    bool covered;            /* no window need end here */
     struct csp_block *older; /* at the same address */
 };
 

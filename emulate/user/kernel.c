@@ -110,10 +110,15 @@ static void open_window(struct csp_vcpu *vcpu)
     vcpu->opened_at = csp_vcpu_now(vcpu);
     vcpu->window_open = vcpu->just_branched = true;
     csp_unit_enable(&vcpu->unit);
-    /* With settings.cover, from half of its length on: not always after the same calls. */
-    uint64_t half = csp_machine.settings.window / 2;
-    vcpu->may_close_at = vcpu->cycles + half +
-                         (vcpu->totals.windows * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (half + 1);
+    /* With settings.cover, from half of its length on: not always after the same calls. Code that
+     * runs once leaves no time for that. */
+    enum { SHORT = 8, PART = 64 };
+    uint64_t half = csp_machine.settings.window / 2, part = csp_machine.settings.window / PART;
+    vcpu->may_close_at = vcpu->cycles + (part > SHORT ? part : SHORT);
+    if (csp_machine.settings.cover_at < 0)
+        vcpu->may_close_at =
+            vcpu->cycles + half +
+            (vcpu->totals.windows * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (half + 1);
 }
 
 /* Where the program was interrupted, as a sample of an event that excludes the kernel tells it. */

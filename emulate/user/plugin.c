@@ -155,7 +155,9 @@ static void on_frame_record(unsigned index, qemu_plugin_meminfo_t info, uint64_t
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, 0, csp_block_of(tb));
+    struct csp_block *block = csp_block_of(tb);
+    block->covered = !csp_machine_covers(block->start);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, 0, block);
     /* Only when QEMU steps singly is x29 still the stored one afterwards. */
     struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, 0);
     if (csp_machine.settings.truth >= 0 && !csp_machine.settings.whole_blocks &&

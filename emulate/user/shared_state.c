@@ -26,6 +26,27 @@ static void after_fork_in_child(void)
     pthread_mutex_unlock(&csp_machine.lock);
 }
 
+static bool read_cover_list(int fd)
+{
+    FILE *file = fdopen(fd, "r");
+    unsigned long long address;
+    int got = 0;
+    while (file && (got = fscanf(file, "%llx", &address)) == 1)
+        *csp_map_at(&csp_machine.cover_at, address) = 1;
+    bool whole = file && got == EOF && !ferror(file);
+    if (file)
+        fclose(file);
+    return whole;
+}
+
+bool csp_machine_covers(uint64_t address)
+{
+    const struct csp_machine *machine = &csp_machine;
+    if (!machine->settings.cover)
+        return false;
+    return machine->settings.cover_at < 0 || csp_map_find(&machine->cover_at, address) != NULL;
+}
+
 const char *csp_machine_start(int fd)
 {
     struct csp_machine *machine = &csp_machine;
@@ -33,6 +54,8 @@ const char *csp_machine_start(int fd)
     close(fd);
     if (got != sizeof machine->settings || machine->settings.size != sizeof machine->settings)
         return "its settings are not those of this build of csprof";
+    if (machine->settings.cover_at >= 0 && !read_cover_list(machine->settings.cover_at))
+        return "--cover-at: not a list of hexadecimal addresses";
     if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
         return "pthread_atfork failed";
     machine->recording = true;

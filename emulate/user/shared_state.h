@@ -29,6 +29,8 @@ struct csp_machine {
     atomic_ullong farthest;      /* the latest that any thread's clock is known to show */
     atomic_bool handles_signals; /* the program has installed a handler */
 
+    struct csp_map cover_at; /* address → 1, of settings.cover_at */
+
     pthread_mutex_t lock; /* for what follows */
     bool cpu_used[CSP_EMULATE_CPUS];
     CSP_VEC(struct csp_vcpu *) vcpus; /* of all threads, ended ones too */
@@ -42,6 +44,9 @@ extern struct csp_machine csp_machine;
 
 /* Reads the settings that the launcher wrote to `fd`. Null, or what is wrong with them. */
 const char *csp_machine_start(int fd);
+
+/* Whether windows are to end early at this address. */
+bool csp_machine_covers(uint64_t address);
 
 /* Appends to the journal. */
 void csp_machine_record(struct csp_journal_record *record, const void *tail, size_t tail_size);

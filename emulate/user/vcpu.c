@@ -300,11 +300,12 @@ static bool uneventful(struct csp_vcpu *vcpu, const struct csp_block *block)
 /* A window ends before this block because too few have ended there. */
 static void cover(struct csp_vcpu *vcpu, struct csp_block *block)
 {
-    if (!vcpu->window_open || vcpu->cycles < vcpu->may_close_at ||
-        block->pauses >= csp_machine.settings.cover)
+    if (block->covered || !vcpu->window_open || vcpu->cycles < vcpu->may_close_at)
         return;
-    block->pauses++;
+    block->covered = ++block->pauses >= csp_machine.settings.cover;
     csp_pmu_pause_now(&vcpu->pmu, vcpu->cycles);
+    if (csp_machine.settings.cover_at >= 0)
+        csp_pmu_resume_at(&vcpu->pmu, vcpu->cycles + 1);
     vcpu->deadline = vcpu->pmu.deadline;
 }
 
@@ -314,21 +315,23 @@ void csp_vcpu_frame_pointer(struct csp_vcpu *vcpu, uint64_t address)
         vcpu->frame_pointer_at = address;
 }
 
-/* What the program just stored is what a callchain taken now would begin with. */
-static void check_frame_pointer(struct csp_vcpu *vcpu)
+/* What the program just stored is what a callchain taken now would begin with, unless a signal came
+ * first. */
+static void check_frame_pointer(struct csp_vcpu *vcpu, const struct csp_block *next)
 {
-    uint64_t stored;
+    uint64_t stored, at = vcpu->frame_pointer_at;
+    vcpu->frame_pointer_at = 0;
+    if (!vcpu->previous || vcpu->previous->end != next->start)
+        return;
     vcpu->totals.frame_pointers++;
     vcpu->totals.frame_pointers_wrong +=
-        !csp_guest_read(vcpu->frame_pointer_at, &stored, sizeof stored) ||
-        stored != csp_guest_register(CSP_GUEST_FP);
-    vcpu->frame_pointer_at = 0;
+        !csp_guest_read(at, &stored, sizeof stored) || stored != csp_guest_register(CSP_GUEST_FP);
 }
 
 void csp_vcpu_step(struct csp_vcpu *vcpu, struct csp_block *block)
 {
     if (vcpu->frame_pointer_at)
-        check_frame_pointer(vcpu);
+        check_frame_pointer(vcpu, block);
     if (uneventful(vcpu, block))
         return;
     if (vcpu->previous)

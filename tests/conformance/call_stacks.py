@@ -1,40 +1,56 @@
 #!/usr/bin/env python3
 """Call stacks before and after repair, compared with the emulator's shadow stack.
 
-    call_stacks.py TRUTH RECORDED REPAIRED PROGRAM LEAST
+    call_stacks.py PROGRAM LEAST (TRUTH RECORDED REPAIRED)...
 
-TRUTH is a truth file (emulate/user/truth.h); REPAIRED is what `csprof decode --format samples` prints,
-RECORDED the same with --stacks recorded. A sample's records are valid when every function in
-progress has its frame record, but for the innermost, whose return address is then in x30: in a leaf,
-a prologue, an epilogue. Behind a signal handler x30 is all that the kernel's record tells of what was
+Of several runs of PROGRAM: TRUTH is a truth file (emulate/user/truth.h); REPAIRED is what `csprof decode
+--format samples` prints, RECORDED the same with --stacks recorded. A sample's records are valid when every
+function in progress has its frame record, but for the innermost, whose return address is then in x30: in
+a leaf, a prologue, an epilogue. A caller is told by the recording when a frame record has it, or x30, or a
+call in the window. Behind a signal handler x30 is all that the kernel's record tells of what was
 interrupted, so there stacks are compared up to the handler.
 
 Prints: samples; instructions of PROGRAM at which there is one, of those that ran; share of stacks that
-are right as recorded, as repaired, and as repaired of those whose records are valid. Exits 1 when
-not all of the last are right, or less than LEAST % of all.
+are right as recorded, as repaired, as repaired of those whose records are valid, and of those of which
+the recording tells all callers. Exits 1 when not all with valid records are right, or less than LEAST % of
+all, or, if LEAST is not 0, an instruction that ran has no sample.
 """
 import sys
 
 ADDRESS = (1 << 48) - 1
 KERNEL_MOST = 127  # frames in a callchain
+CALLS, RETURN = ("3", "5"), "6"  # kinds of branches (emulate/flow.h)
+
+
+def follow(open_calls, source, target, kind):
+    if kind in CALLS:
+        open_calls.append(int(source, 16) + 4)
+    elif kind == RETURN and open_calls:
+        open_calls.pop()
 
 
 class Truth:
     def __init__(self, path):
-        self.maps, self.samples, self.ran, sampled = [], {}, set(), 0
+        self.maps, self.samples, self.ran, sampled, open_calls = [], {}, set(), 0, []
         with open(path) as file:
             for line in file:
                 what, *rest = line.split()
                 if what == "map":
                     self.maps.append((int(rest[0], 16), int(rest[1], 16), rest[2]))
                 elif what == "window":
-                    sampled = (int(rest[1]), int(rest[4]))
+                    sampled, open_calls, interrupted = (int(rest[1]), int(rest[4])), [], 0
+                elif what == "run" and int(rest[0], 16) != interrupted:
+                    open_calls = []  # the history does not go back beyond it
+                elif what == "end":
+                    interrupted = int(rest[0], 16)
+                elif what == "b":
+                    follow(open_calls, *rest)
                 elif what == "code":
                     self.ran.update(range(int(rest[0], 16), int(rest[1], 16), 4))
                 elif what == "lr":
                     lr = int(rest[0], 16) & ADDRESS
                 elif what == "calls":
-                    self.samples[sampled] = (lr, self.before_signal(rest))
+                    self.samples[sampled] = (lr, self.before_signal(rest), set(open_calls))
 
     @staticmethod
     def before_signal(calls):
@@ -70,40 +86,60 @@ def same(chain, true, cut_off):
     return chain == (true[:len(chain)] if cut_off else true)
 
 
-def main():
-    if len(sys.argv) != 6:
-        sys.exit(__doc__)
-    truth, recorded = Truth(sys.argv[1]), dict(read_samples(sys.argv[2]))
-    total = raw_right = right = valid = valid_right = 0
-    places = set()
-    for key, frames in read_samples(sys.argv[3]):
-        lr, (calls, in_handler) = truth.samples[key]
-        if not truth.file_of(frames[0]):
-            continue  # in the trampoline itself
+class Table:
+    def __init__(self, program):
+        self.program = program
+        self.total = self.raw_right = self.right = 0
+        self.valid = self.valid_right = self.told = self.told_right = 0
+        self.places, self.ran = set(), set()
+
+    def add(self, truth, key, raw, repaired):
+        lr, (calls, in_handler), open_calls = truth.samples[key]
+        if not truth.file_of(repaired[0]):
+            return  # in the trampoline itself
+        pc, cut_off = repaired[0], len(raw) == KERNEL_MOST
         cut = truth.before_trampoline if in_handler else lambda callers: callers
-        raw, repaired = cut(recorded[key][1:]), cut(frames[1:])
-        cut_off = len(recorded[key]) == KERNEL_MOST
+        raw, repaired = cut(raw[1:]), cut(repaired[1:])
         is_valid = same(raw, calls, cut_off) or (
             same(raw, calls[1:], cut_off) and lr == calls[0])
         is_right = same(repaired, calls, cut_off)
-        total += 1
-        raw_right += same(raw, calls, cut_off)
-        right += is_right
-        valid += is_valid
-        valid_right += is_valid and is_right
-        if truth.is_in(frames[0], sys.argv[4]):
-            places.add(frames[0])
-        if is_valid and not is_right:
-            print("wrong: %x: %s, really %s, lr %x" % (
-                frames[0], " ".join("%x" % f for f in repaired),
-                " ".join("%x" % c for c in calls), lr), file=sys.stderr)
-    if not total:
+        is_told = set(calls[:KERNEL_MOST]) <= open_calls | set(raw) | {lr}
+        self.total += 1
+        self.raw_right += same(raw, calls, cut_off)
+        self.right += is_right
+        self.valid += is_valid
+        self.valid_right += is_valid and is_right
+        self.told += is_told
+        self.told_right += is_told and is_right
+        if truth.is_in(pc, self.program):
+            self.places.add(pc)
+        if (is_valid or is_told) and not is_right:
+            print("wrong: %x: %s, really %s, recorded %s, lr %x" % (
+                pc, " ".join("%x" % f for f in repaired), " ".join("%x" % c for c in calls),
+                " ".join("%x" % f for f in raw), lr), file=sys.stderr)
+
+    def print(self):
+        print("%7d %5d of %-5d %8.3f %% %8.3f %% %8.3f %% %8.3f %% of %d" % (
+            self.total, len(self.places), len(self.ran), 100 * self.raw_right / self.total,
+            100 * self.right / self.total, 100 * self.valid_right / self.valid,
+            100 * self.told_right / self.told, self.told))
+
+
+def main():
+    if len(sys.argv) < 6 or len(sys.argv) % 3:
+        sys.exit(__doc__)
+    table = Table(sys.argv[1])
+    for i in range(3, len(sys.argv), 3):
+        truth, recorded = Truth(sys.argv[i]), dict(read_samples(sys.argv[i + 1]))
+        table.ran.update(address for address in truth.ran if truth.is_in(address, table.program))
+        for key, frames in read_samples(sys.argv[i + 2]):
+            table.add(truth, key, recorded[key], frames)
+    if not table.total:
         sys.exit("no samples")
-    ran = sum(truth.is_in(address, sys.argv[4]) for address in truth.ran)
-    print("%7d %5d of %-5d %8.3f %% %8.3f %% %8.3f %%" % (
-        total, len(places), ran, 100 * raw_right / total, 100 * right / total,
-        100 * valid_right / valid))
-    sys.exit(0 if valid_right == valid and right >= float(sys.argv[5]) / 100 * total else 1)
+    table.print()
+    least = float(sys.argv[2]) / 100
+    good = (table.valid_right == table.valid and table.right >= least * table.total and (not least or table.places >= table.ran))
+    sys.exit(0 if good else 1)
 
 
 main()

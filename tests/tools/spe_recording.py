@@ -73,6 +73,13 @@ def operation(address, latency, kind=0x49, payload=0, refill=False, el=0, damage
     return out + struct.pack("<BQ", 0x71, 12345)
 
 
+def spe_data(path, packets):
+    info = struct.pack("<IIQQ", ARM_SPE, 0, 10, 1)
+    trace = record(AUXTRACE, struct.pack("<QQQIIII", len(packets), 0, 0, 0, PID, 0, 0)) + packets
+    aux = record(AUX, struct.pack("<QQQ", 0, len(packets), 0) + sample_id(500))
+    recording(path, 10, 1, [record(AUXTRACE_INFO, info), *process(), aux, trace])
+
+
 def main():
     samples = [0x700] * 10 + [0x704] + [0x708] * 89
     recording(sys.argv[1], 1, 0, [*process(), *(sample(10 + i, BASE + at) for i, at in enumerate(samples))])
@@ -84,10 +91,8 @@ def main():
     spe += operation(0xff800008000000, 9, 0x48, el=1) * 2 + operation(0x7000, 9)
     spe += operation(BASE + 0x704, 334, damage=b"\xff")
     spe += b"\0" * (-len(spe) % 64)
-    info = struct.pack("<IIQQ", ARM_SPE, 0, 10, 1)
-    trace = record(AUXTRACE, struct.pack("<QQQIIII", len(spe), 0, 0, 0, PID, 0, 0)) + spe
-    aux = record(AUX, struct.pack("<QQQ", 0, len(spe), 0) + sample_id(500))
-    recording(sys.argv[2], 10, 1, [record(AUXTRACE_INFO, info), *process(), aux, trace])
+    spe_data(sys.argv[2], spe)
 
 
-main()
+if __name__ == "__main__":
+    main()
