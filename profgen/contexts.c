@@ -64,7 +64,16 @@ static void add_counts(const struct csp_context_tree *tree, const struct csp_int
     }
 }
 
-struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
+void csp_context_free(struct csp_context_tree *tree)
+{
+    csp_vec_free(&tree->nodes);
+    csp_vec_free(&tree->counts);
+    csp_vec_free(&tree->types);
+    csp_intern_free(&tree->node_keys);
+    csp_intern_free(&tree->count_keys);
+}
+
+struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
                                         const struct csp_intern *names,
                                         const struct csp_profile_data *kind, bool update_totals)
 {
@@ -100,19 +109,11 @@ struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
     data.types = types;
     data.type_len = tree->types.len;
     add_counts(tree, names, bodies, targets, &data);
+    csp_context_free(tree);
     struct csp_profile *profile = csp_profile_build(&data, update_totals);
     free(nodes);
     free(bodies);
     free(targets);
     free(types);
     return profile;
-}
-
-void csp_context_free(struct csp_context_tree *tree)
-{
-    csp_vec_free(&tree->nodes);
-    csp_vec_free(&tree->counts);
-    csp_vec_free(&tree->types);
-    csp_intern_free(&tree->node_keys);
-    csp_intern_free(&tree->count_keys);
 }

@@ -47,8 +47,9 @@ void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t pr
 /* The count of a probe or line; 0 when there is none. */
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator);
-/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. */
-struct csp_profile *csp_context_profile(const struct csp_context_tree *tree,
+/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. The tree is
+ * empty then: both at once would take twice the memory. */
+struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
                                         const struct csp_intern *names,
                                         const struct csp_profile_data *kind, bool update_totals);
 void csp_context_free(struct csp_context_tree *tree);

@@ -11,7 +11,7 @@ using csp::FunctionIds;
 namespace
 {
 
-/* Fills the profile map, keeping the frames that its contexts point at. */
+/* Fills the profile: the tree of contexts, or the map. */
 class Builder
 {
   public:
@@ -60,14 +60,16 @@ class Builder
     /* A call ran at least as often as its targets were entered. Contexts by probes have it so. */
     void settleCounts(bool updateTotals)
     {
-        bool contexts = data.context_sensitive;
-        if (contexts && !data.by_lines)
+        if (data.context_sensitive && !data.by_lines)
             return;
+        for (FunctionSamples &context : profile.tree_samples) {
+            if (updateTotals)
+                context.updateTotalSamples();
+            context.updateCallsiteSamples();
+        }
         for (auto &item : profile.map) {
-            if (updateTotals && contexts)
-                item.second.updateTotalSamples();
             item.second.updateCallsiteSamples();
-            if (updateTotals && !contexts)
+            if (updateTotals)
                 item.second.updateTotalSamples();
         }
     }
@@ -84,22 +86,16 @@ class Builder
     FunctionSamples *addContext(size_t index)
     {
         const csp_profile_node &node = data.nodes[index];
-        if (!node.counted)
-            return nullptr;
-        profile.frames.emplace_back();
-        SampleContextFrameVector &path = profile.frames.back();
-        path.emplace_back(ids().of(node.function), LineLocation(0, 0));
-        const csp_profile_node *at = &node;
-        while (at->parent != CSP_PROFILE_TOP) {
-            const csp_profile_node *caller = &data.nodes[at->parent];
-            path.emplace_back(ids().of(caller->function),
-                              LineLocation(at->callsite, at->discriminator));
-            at = caller;
+        FunctionId function = ids().of(node.function);
+        FunctionSamples *made = nullptr;
+        if (node.counted) {
+            made = &profile.tree_samples.emplace_back();
+            made->setContext(SampleContext(function));
+            fill(*made, node);
         }
-        std::reverse(path.begin(), path.end());
-        FunctionSamples &made = profile.map.create(SampleContext(path));
-        fill(made, node);
-        return &made;
+        profile.tree.push_back(
+            {function, node.parent, LineLocation(node.callsite, node.discriminator), made});
+        return made;
     }
 
     FunctionSamples *addInlinee(size_t index)

@@ -26,6 +26,8 @@ Thresholds thresholds(const csp_profile &profile, const csp_profile_options &opt
     SampleProfileMap merged;
     const SampleProfileMap *summarised = &profile.map;
     if (profile.context_sensitive) {
+        for (const FunctionSamples &samples : profile.tree_samples)
+            merged.create(samples.getFunction()).merge(samples);
         for (const auto &item : profile.map)
             merged.create(item.second.getFunction()).merge(item.second);
         summarised = &merged;
@@ -73,10 +75,51 @@ void collect(ContextTrieNode &node, SampleContextFrameVector &path, csp_profile 
     }
 }
 
+/* From the tree to the map, where each context has all its callers. */
+void spread(csp_profile &profile)
+{
+    for (const csp::ContextNode &node : profile.tree) {
+        if (!node.samples)
+            continue;
+        profile.frames.emplace_back();
+        SampleContextFrameVector &path = profile.frames.back();
+        LineLocation callsite(0, 0);
+        for (const csp::ContextNode *at = &node;; at = &profile.tree[at->parent]) {
+            path.emplace_back(at->function, callsite);
+            callsite = at->callsite;
+            if (at->parent == CSP_PROFILE_TOP)
+                break;
+        }
+        std::reverse(path.begin(), path.end());
+        SampleContext context(path);
+        context.setAllAttributes(node.samples->getContext().getAllAttributes());
+        FunctionSamples &made = profile.map.create(context);
+        made = std::move(*node.samples);
+        made.setContext(context);
+    }
+    profile.tree.clear();
+    profile.tree_samples.clear();
+}
+
+/* Puts the tree into a tracker, which has one of the same shape. */
+void track(const csp_profile &profile, SampleContextTracker &tracker)
+{
+    std::vector<ContextTrieNode *> nodes;
+    for (const csp::ContextNode &node : profile.tree) {
+        ContextTrieNode *parent =
+            node.parent == CSP_PROFILE_TOP ? &tracker.getRootContext() : nodes[node.parent];
+        nodes.push_back(parent->getOrCreateChildContext(node.callsite, node.function));
+        nodes.back()->setFunctionSamples(node.samples);
+    }
+    tracker.populateFuncToCtxtMap();
+}
+
 uint64_t preinline(csp_profile &profile, const csp_profile_options &options,
                    const Thresholds &limits)
 {
     SampleContextTracker tracker(profile.map, nullptr);
+    if (!profile.tree.empty())
+        track(profile, tracker);
     uint64_t otherUnits =
         csp_preinline_run(tracker, profile.ids, options.preinline, {limits.cold, limits.hottest},
                           options.preinline.by_context_cost ? options.sizes : nullptr);
@@ -85,6 +128,8 @@ uint64_t preinline(csp_profile &profile, const csp_profile_options &options,
     for (auto &child : tracker.getRootContext().getAllChildContext())
         collect(child.second, path, profile, result);
     profile.map = std::move(result);
+    profile.tree.clear();
+    profile.tree_samples.clear();
     profile.preinlined = true;
     return otherUnits;
 }
@@ -200,6 +245,8 @@ void finishContexts(csp_profile &profile, const csp_profile_options &options,
     if (options.preinline.enabled) {
         result.other_unit_contexts = preinline(profile, options, limits);
         merge = merge && options.merge_cold_given;
+    } else {
+        spread(profile);
     }
     if (options.trim_cold || merge)
         SampleContextTrimmer(profile.map)
@@ -225,7 +272,7 @@ int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_opt
     FunctionSamples::UseMD5 = profile->md5;
     FunctionSamples::ProfileIsCS = profile->context_sensitive;
 
-    result->contexts = profile->map.size();
+    result->contexts = profile->map.size() + profile->tree_samples.size();
     Thresholds limits = thresholds(*profile, *options, result->total_samples);
     if (profile->context_sensitive)
         finishContexts(*profile, *options, limits, *result);
