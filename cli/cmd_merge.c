@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "cache/store.h"
 #include "cli/cli.h"
+#include "cli/merge_builds.h"
 #include "profgen/recording_input.h"
 #include "profgen/resume.h"
 #include "profgen/runs.h"
@@ -22,7 +23,8 @@ struct merge {
     struct csp_cli *cli;
     const char *output_path, *binary_path, *symfs;
     CSP_VEC(struct input) inputs;
-    bool duplicates, weighted, resume;
+    bool duplicates, weighted, resume, across;
+    CSP_VEC(const char *) binaries; /* all of -b */
     uint64_t memory;
     struct csp_store *store;
     struct csp_profgen gen; /* for recordings */
@@ -51,7 +53,7 @@ static int parse_option(struct merge *merge, const char *name, const char *value
     if (!strcmp(name, "-o") || !strcmp(name, "--output"))
         merge->output_path = value;
     else if (!strcmp(name, "-b") || !strcmp(name, "--binary"))
-        merge->binary_path = value;
+        csp_vec_push(&merge->binaries, value);
     else if (!strcmp(name, "--symfs"))
         merge->symfs = value;
     else if (!strcmp(name, "--memory") && csp_parse_count(value, &merge->memory))
@@ -87,6 +89,8 @@ static int parse(struct merge *merge, int argc, char **argv)
             i++;
         } else if (!strcmp(argv[i], "--allow-duplicates")) {
             merge->duplicates = true;
+        } else if (!strcmp(argv[i], "--across-builds")) {
+            merge->across = true;
         } else if (!strcmp(argv[i], "--resume")) {
             merge->resume = true;
         } else if (argv[i][0] == '@') {
@@ -243,6 +247,37 @@ static void print_summary(const struct merge *merge)
     csp_buf_free(&text);
 }
 
+static int check_binaries(struct merge *merge)
+{
+    size_t count = merge->binaries.len;
+    bool only_aggregates = true;
+    for (size_t i = 0; i < merge->inputs.len; i++)
+        only_aggregates &= csp_aggregate_is(merge->inputs.data[i].path);
+    if (merge->across && (count < 2 || merge->weighted || merge->resume || !only_aggregates))
+        return csp_cli_usage(merge->cli, "--across-builds takes aggregates and a -b for each "
+                                         "build, first the one that the profile is for");
+    if (!merge->across && count > 1)
+        return csp_cli_usage(merge->cli, "several -b are for --across-builds");
+    merge->binary_path = count ? merge->binaries.data[0] : NULL;
+    return CSP_EXIT_DONE;
+}
+
+static int across_builds(const struct merge *merge)
+{
+    CSP_VEC(const char *) paths = {0};
+    for (size_t i = 0; i < merge->inputs.len; i++)
+        csp_vec_push(&paths, merge->inputs.data[i].path);
+    int code = csp_merge_builds(&(struct csp_merge_builds){.cli = merge->cli,
+                                                           .output_path = merge->output_path,
+                                                           .binaries = merge->binaries.data,
+                                                           .binary_count = merge->binaries.len,
+                                                           .aggregates = paths.data,
+                                                           .aggregate_count = paths.len,
+                                                           .duplicates = merge->duplicates});
+    csp_vec_free(&paths);
+    return code;
+}
+
 static bool is_done(const struct merge *merge)
 {
     CSP_VEC(const char *) inputs = {0};
@@ -259,6 +294,14 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     struct merge merge = {.cli = cli, .memory = USUAL_MEMORY, .all = csp_aggregate_empty()};
     int code = parse(&merge, argc, argv);
     merge.runs.memory = merge.memory;
+    if (code == CSP_EXIT_DONE)
+        code = check_binaries(&merge);
+    if (code == CSP_EXIT_DONE && merge.across) {
+        code = across_builds(&merge);
+        csp_vec_free(&merge.inputs);
+        csp_vec_free(&merge.binaries);
+        return code;
+    }
     bool done = code == CSP_EXIT_DONE && merge.resume && is_done(&merge);
     if (done)
         csp_cli_resumed(cli, merge.output_path);
@@ -275,6 +318,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_runs_free(&merge.runs);
     csp_aggregate_free(&merge.all);
     csp_store_close(merge.store);
+    csp_vec_free(&merge.binaries);
     csp_vec_free(&merge.inputs);
     return code;
 }
@@ -302,6 +346,10 @@ const struct csp_command csp_command_merge = {
         "  -b, --binary FILE   of recordings: the binary, by default the one that most of the\n"
         "                      first recording's callchains are in\n"
         "  --symfs DIR         where else the recordings' files are\n"
+        "  --across-builds     aggregates of several builds of a program into a profile (not an\n"
+        "                      aggregate) for the one that the first -b names; a -b for each.\n"
+        "                      Functions count by their probes where their control flow is the\n"
+        "                      same in that build; what is left out is told\n"
         "\n"
         "exit codes: 0 done; 1 failed; 2 usage; 3 unusable input; 4 environment; 75 try again.\n",
     .run = run,

@@ -93,26 +93,72 @@ static int explain_no_counts(const struct csp_profgen *gen, const struct csp_cou
                                              : "-gmlt -fdebug-info-for-profiling");
 }
 
+/* From counters to counts by context. */
+static int make_tree(struct csp_profgen *gen, const struct csp_counters *counters,
+                     struct csp_context_tree *tree, struct csp_diag *diag)
+{
+    unsigned call_probes = (gen->options.compat ? CSP_TAIL_CALLS_BEFORE_LAST : 0) |
+                           (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
+    if (!gen->program.uses_probes) {
+        generate_by_lines(gen, counters, tree);
+        return 0;
+    }
+    int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);
+    if (!error)
+        generate_by_probes(gen, counters, tree);
+    return error;
+}
+
+static int unwind(struct csp_profgen *gen, struct csp_diag *diag);
+
+static int add_others(struct csp_profgen *gen, struct csp_context_tree *tree, struct csp_diag *diag)
+{
+    int error = 0;
+    for (size_t i = 0; i < gen->others.len && !error; i++) {
+        struct csp_profgen *other = gen->others.data[i];
+        struct csp_context_tree counted = {0};
+        error = unwind(other, diag);
+        if (!error)
+            error = make_tree(other, &other->counters, &counted, diag);
+        if (!error)
+            csp_tree_add_build(tree, &gen->program, &counted, &other->program, &gen->across, diag);
+        csp_context_free(&counted);
+    }
+    return error;
+}
+
+int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
+                            struct csp_diag *diag)
+{
+    const struct csp_profgen *without = !gen->program.uses_probes     ? gen
+                                        : !other->program.uses_probes ? other
+                                                                      : NULL;
+    if (without)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s has no pseudo-probes, which builds are compared by "
+                        "(-fpseudo-probe-for-profiling)",
+                        without->program.path);
+    if (gen->flat != other->flat)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "the samples of one of %s and %s have callchains, and those of the other "
+                        "have none",
+                        gen->program.path, other->program.path);
+    csp_vec_push(&gen->others, other);
+    return 0;
+}
+
 /* From counters to a profile, not finished yet. */
 static int generate(struct csp_profgen *gen, const struct csp_counters *counters,
                     struct csp_diag *diag)
 {
     const struct csp_profgen_options *options = &gen->options;
     struct csp_context_tree tree = {0};
-    unsigned call_probes = (options->compat ? CSP_TAIL_CALLS_BEFORE_LAST : 0) |
-                           (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
-    if (gen->program.uses_probes) {
-        int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);
-        if (error)
-            return error;
-        generate_by_probes(gen, counters, &tree);
-    } else {
-        generate_by_lines(gen, counters, &tree);
-    }
-    int error = 0;
-    if (!tree.counts.len && !options->compat)
+    int error = make_tree(gen, counters, &tree, diag);
+    if (!error)
+        error = add_others(gen, &tree, diag);
+    if (!error && !tree.counts.len && !options->compat)
         error = explain_no_counts(gen, counters, diag);
-    else
+    if (!error)
         gen->profile = csp_context_profile(
             &tree, &gen->program.names,
             &(struct csp_profile_data){.context_sensitive = !gen->flat,

@@ -185,6 +185,7 @@ void csp_profgen_close(struct csp_profgen *gen)
     csp_data_access_free(&gen->accesses);
     csp_sample_set_free(&gen->set);
     csp_vec_free(&gen->inputs);
+    csp_vec_free(&gen->others);
     csp_address_map_free(&gen->map);
     csp_program_close(&gen->program);
 }

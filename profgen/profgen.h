@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "base/json.h"
+#include "profgen/across_builds.h"
 #include "profgen/address_map.h"
 #include "profgen/aggregate.h"
 #include "profgen/bolt.h"
@@ -92,6 +93,8 @@ struct csp_profgen {
     struct csp_data_accesses accesses;
     struct csp_profile *profile; /* read, or made by csp_profgen_finish */
     struct csp_profgen_stats stats;
+    CSP_VEC(struct csp_profgen *) others; /* other builds, whose counts are added (not owned) */
+    struct csp_across_stats across;
     bool flat;
     bool any_input, counters_given;
 };
@@ -122,6 +125,11 @@ int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_di
 /* Adds the virtual tables that were read; after the samples, whose mappings it needs. Only flat
  * profiles by lines hold them. Errors: CSP_ERR_INPUT, CSP_ERR_USAGE for another kind of profile. */
 int csp_profgen_data_access(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds what was counted in another build of the program (profgen/across_builds.h), which has all
+ * its samples and lives until csp_profgen_finish. Both are profiled by probes. Errors:
+ * CSP_ERR_INPUT. */
+int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
+                            struct csp_diag *diag);
 /* Notes a file that samples come from. Errors: CSP_ERR_INPUT: it was noted before; those of
  * csp_digest_input. */
 int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *input,

@@ -129,6 +129,33 @@ expect 0 'aggregate1 is there already' gen --resume -i data1 --format aggregate 
 expect 2 'resume is for --format aggregate' gen --resume -i data1 -o output
 expect 2 'resume cannot tell' merge --resume --weighted-input 2,aggregate1 -o output
 
+# Across builds: functions count together where their control flow is the same, and what is left out is told.
+mkdir next relinked
+sed 's/return (n \* 7) % 11;/return n > 4 ? (n * 7) % 11 : n \& 1 ? n * 3 : n;/' program.c >next/program.c
+(cd next && build program) && record data-next 1 next/program
+"$csprof" gen -q -i data-next -b next/program --format aggregate -o aggregate-next || fail "the next build"
+"$csprof" merge -v --across-builds -b next/program -b program -o across aggregate-next aggregate1 aggregate2 2>messages ||
+    fail "across builds: $(cat messages)"
+grep -q 'leaf.* of program is left out: its control flow is another now' messages || fail "leaf: $(cat messages)"
+grep -q 'program: 1 of [0-9]* functions are left out, with [1-9][0-9.]*% of the counts' messages || fail "left out: $(cat messages)"
+"$csprof" merge --json --across-builds -b next/program -b program -o again aggregate2 aggregate-next aggregate1 >json 2>/dev/null
+grep -q '"functions_left_out": 1,' json || fail "json: $(cat json)"
+cmp across again || fail "across builds in another order"
+# The same code at other addresses: the profile of both is that of all recorded in one.
+build relinked/program -Wl,--image-base=0x900000
+record relinked1 1 relinked/program
+record relinked2 2 relinked/program
+"$csprof" gen -q -i relinked1 --format aggregate -o aggregate-relinked || fail "relinked"
+"$csprof" gen -q -b relinked/program -o want -i relinked1 -i relinked2 || fail "relinked, both"
+"$csprof" merge --across-builds -b relinked/program -b program -o across aggregate2 aggregate-relinked 2>messages &&
+    cmp across want || fail "the same code at other addresses: $(cat messages)"
+grep -q ' 0 of [1-9][0-9]* functions are left out\| 0 of [1-9] functions are left out' messages || fail "relinked: $(cat messages)"
+expect 2 'several -b are for --across-builds' merge -b program -b next/program -o output aggregate1
+expect 2 'takes aggregates and a -b for each build' merge --across-builds -b program -o output aggregate1
+expect 3 'there is no aggregate of program' merge --across-builds -b next/program -b program -o output aggregate-next
+expect 3 'aggregate-other is of a build of program .* that no -b names' \
+    merge --across-builds -b next/program -b program -o output aggregate-other aggregate1
+
 # Damage, wherever it is, is told with an offset, and never a crash; unit.aggregate tries every byte.
 size=$(stat -c %s merged)
 head -c $((size - 1)) merged >cut
