@@ -176,15 +176,13 @@ static bool read_numbers(struct reader *reader, uint32_t *numbers, uint32_t coun
     const size_t known = reader->branch_len;
     const uint8_t *at = cursor->at, *end = cursor->end;
     uint32_t i = 0;
+    /* Whether it is one byte or two is as good as random: no branch is taken on it. */
     for (; i < count && end - at >= 2; i++) {
-        uint32_t number = at[0];
-        if (number >= 0x80) {
-            if (at[1] >= 0x80)
-                break;
-            number = (number & 0x7f) | (uint32_t)at[1] << 7;
-            at++;
-        }
-        at++;
+        uint32_t pair = csp_load16(at), more = pair >> 7 & 1;
+        if ((pair & 0x8080) == 0x8080)
+            break;
+        uint32_t number = (pair & 0x7f) | (pair >> 1 & 0x3f80 & (0U - more));
+        at += 1 + more;
         if (number >= known)
             return false;
         numbers[i] = branches[number];
