@@ -1,12 +1,12 @@
 #!/bin/bash
 # Making a profile, beside the peers, as Markdown: bench/gen.sh [--text MB] [--rounds N] [PROGRAM...]
 #
-# PROGRAMs are those of bench/programs with an input there (sqlite, lua; by default sqlite): built for
+# PROGRAMs are those of bench/programs (sqlite, lua, cpython; by default sqlite): built for
 # AArch64 and recorded in the emulator, again with other seeds until the text has so many MB (64); a
 # second recording of 1 in 16 as many windows is what perf decodes too. The columns are processor time
 # (user and system, the least of N rounds, 3; the tools take turns), wall time of the same round, and
 # the largest memory of any process. Ratios are to llvm-profgen on the same text, or to `perf script |
-# llvm-profgen` on the same recording.
+# llvm-profgen` on the same recording. Nothing is taken from csprof's cache.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 csprof=${CSPROF_BUILD:-$root/build/release}/csprof
@@ -30,7 +30,10 @@ record() {
     case $program in
     sqlite) set -- "$@" "$binary" :memory: ".read $input.sql" ;;
     lua) set -- "$@" "$binary" "$input.lua" ;;
-    *) set -- "$@" "$binary" "$input.py" ;;
+    *)
+        export PYTHONPATH=${binary%/*/*}/source/Lib PYTHONHASHSEED=0
+        set -- "$@" "$binary" -S "$input.py"
+        ;;
     esac
     local name=$1 period=$2 seed=$3
     shift 3
@@ -82,7 +85,7 @@ bench() {
     record_text
     record small 32051 1
     rm -f result.*
-    local gen="$csprof gen -q --threads 1 -b $binary -o out" profgen="llvm-profgen-22 --binary=$binary --output=out"
+    local gen="$csprof gen -q --no-cache --threads 1 -b $binary -o out" profgen="llvm-profgen-22 --binary=$binary --output=out"
     local itrace=--itrace=i1000il64
     for _ in $(seq "$rounds"); do
         measure text1 "$gen --perfscript text"
