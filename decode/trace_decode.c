@@ -233,9 +233,7 @@ static int decode_and_learn(struct worker *worker, const struct csp_chunk *chunk
     after = csp_engine_stats(worker->engine);
     if (error >= 0 && after.bad_packets == before.bad_packets &&
         after.lost_bytes == before.lost_bytes && after.unsupported == before.unsupported)
-        csp_window_memo_learn(worker->memo, &worker->key,
-                              csp_window_key_atoms(&worker->key, worker->readers[worker->key.id]),
-                              builder, &windows);
+        csp_window_memo_learn(worker->memo, &worker->key, builder, &windows);
     return error;
 }
 

@@ -7,7 +7,9 @@
 /* Bytes that stand for a timestamp before a section's first atom, and behind it. No other packet
  * begins with them. */
 enum { TIME_BEFORE = 0x02, TIME_BEHIND = 0x03 };
-enum { FIRST_ATOMS = 0xc0 };
+/* … and for atoms, with how many there are, and then each's bit: a timestamp within a row of them
+ * has the trace unit send them in other packets. */
+enum { ATOMS = 0xff, FIRST_ATOMS = 0xc0, ROW_MAX = 40 };
 
 /* Sizes of address packets without context, by header - 0x90: shorter by one where their first byte
  * is the last. */
@@ -57,6 +59,8 @@ struct scan {
     const uint8_t *start; /* of all deframed bytes */
     const uint8_t *at, *end;
     uint8_t *out;
+    uint64_t row;     /* atoms not written yet … */
+    unsigned row_len; /* … so many */
     bool has_atoms;   /* in this section */
     bool has_context; /* of this chunk */
     bool has_address; /* since the last TRACE_ON: else it is not known what atoms are of */
@@ -75,8 +79,40 @@ static bool add_time(struct scan *scan, uint8_t what, uint64_t time)
     return true;
 }
 
+static void write_row(struct scan *scan)
+{
+    if (!scan->row_len)
+        return;
+    *scan->out++ = ATOMS;
+    *scan->out++ = (uint8_t)scan->row_len;
+    memcpy(scan->out, &scan->row, sizeof scan->row);
+    scan->out += (scan->row_len + 7) / 8;
+    scan->key->atoms += scan->row_len;
+    scan->row = scan->row_len = 0;
+}
+
+/* Rows are as long as can be, whatever packets they came in. */
+static void take_atoms(struct scan *scan, size_t size)
+{
+    for (const uint8_t *end = scan->at + size; scan->at < end; scan->at++) {
+        uint64_t atoms = csp_packet_atoms[*scan->at] & 0xffffff;
+        unsigned count = csp_packet_atoms[*scan->at] >> 24, room = ROW_MAX - scan->row_len;
+        scan->row |= atoms << scan->row_len;
+        scan->row_len += count;
+        if (count < room)
+            continue;
+        uint64_t rest = scan->row >> ROW_MAX;
+        scan->row &= (UINT64_C(1) << ROW_MAX) - 1;
+        scan->row_len = ROW_MAX;
+        write_row(scan);
+        scan->row = rest;
+        scan->row_len = count - room;
+    }
+}
+
 static void copy(struct scan *scan, size_t size)
 {
+    write_row(scan);
     memcpy(scan->out, scan->at, size);
     scan->out += size;
     scan->at += size;
@@ -93,6 +129,7 @@ static bool take_time(struct scan *scan, uint64_t time)
 
 static bool end_section(struct scan *scan)
 {
+    write_row(scan);
     bool fits = !scan->is_timed || add_time(scan, TIME_BEHIND, scan->time);
     scan->is_timed = scan->has_atoms = false;
     return fits;
@@ -134,10 +171,11 @@ static bool take_packets(struct scan *scan)
             if (!scan->has_context || !scan->has_address)
                 return false;
             scan->has_atoms = true;
-        } else {
-            size = address_size(scan->at, scan->end);
-            scan->has_address |= size != 0;
+            take_atoms(scan, size);
+            continue;
         }
+        size = address_size(scan->at, scan->end);
+        scan->has_address |= size != 0;
         if (size)
             copy(scan, size);
         else if (!take_other(scan))
@@ -173,7 +211,9 @@ bool csp_window_key_make(struct csp_window_key *key, struct csp_packet_reader *c
     key->id = run->id;
     key->time_count = 0;
     key->bytes.len = 0;
-    csp_vec_reserve(&key->bytes, run->end - run->start + CSP_KEY_TIMES);
+    key->atoms = 0;
+    /* An atom packet is at most a row of its own. */
+    csp_vec_reserve(&key->bytes, 5 * (size_t)(run->end - run->start) + CSP_KEY_TIMES + ROW_MAX);
     struct scan scan = {.key = key,
                         .reader = readers[run->id],
                         .start = key->deframer.bytes.data,
@@ -187,27 +227,6 @@ bool csp_window_key_make(struct csp_window_key *key, struct csp_packet_reader *c
     key->context = context ^ (uint64_t)run->id << 56;
     key->hash = XXH3_64bits_withSeed(key->bytes.data, key->bytes.len, key->context);
     return true;
-}
-
-uint64_t csp_window_key_atoms(const struct csp_window_key *key,
-                              const struct csp_packet_reader *reader)
-{
-    struct csp_packet_reader copy = *reader;
-    struct csp_packet packet;
-    uint64_t atoms = 0;
-    const uint8_t *end = key->bytes.data + key->bytes.len;
-    for (const uint8_t *at = key->bytes.data; at < end;) {
-        if (*at == TIME_BEFORE || *at == TIME_BEHIND) {
-            at++;
-            continue;
-        }
-        size_t size = csp_packet_read(&copy, at, end, &packet);
-        if (!size)
-            return UINT64_MAX;
-        atoms += packet.atom_count;
-        at += size;
-    }
-    return atoms;
 }
 
 void csp_window_key_free(struct csp_window_key *key)

@@ -23,6 +23,7 @@ struct csp_window_key {
     CSP_VEC(uint8_t) bytes;
     uint64_t hash; /* of the bytes and `context` */
     uint64_t context;
+    uint64_t atoms;                /* that its packets have */
     uint8_t id;                    /* trace ID of the only source */
     size_t trace_on;               /* where in the chunk the frame of the first TRACE_ON begins */
     uint64_t times[CSP_KEY_TIMES]; /* those that bytes stand for, in order */
@@ -34,9 +35,6 @@ struct csp_window_key {
  * or with other packets than those of ordinary windows. */
 bool csp_window_key_make(struct csp_window_key *key, struct csp_packet_reader *const readers[128],
                          const uint8_t *data, size_t size, uint64_t context);
-/* The atoms that the key's packets have. */
-uint64_t csp_window_key_atoms(const struct csp_window_key *key,
-                              const struct csp_packet_reader *reader);
 void csp_window_key_free(struct csp_window_key *key);
 
 #endif

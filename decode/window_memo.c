@@ -4,11 +4,11 @@
 
 enum {
     SEEN = 1 << 16, /* hashes of keys that came once */
-    ENTRIES = 1 << 14,
-    MEMORY = 24 << 20, /* bytes of keys, runs and branches */
+    ENTRIES = 1 << 15,
+    MEMORY = 40 << 20, /* bytes of keys, runs and branches */
     /* Of each so many chunks the first are looked at; all, when enough of those were repeats. */
-    ROUND = 1 << 14,
-    LOOKED_AT = 1 << 10,
+    ROUND = 1 << 13,
+    LOOKED_AT = 1 << 9,
     ENOUGH = LOOKED_AT / 16,
     NO_TIME = 0xff,
 };
@@ -199,7 +199,7 @@ static bool is_whole(const struct csp_windows *out, const struct csp_window_stat
 }
 
 void csp_window_memo_learn(struct csp_window_memo *memo, const struct csp_window_key *key,
-                           uint64_t atoms, const struct csp_window_builder *builder,
+                           const struct csp_window_builder *builder,
                            const struct csp_window_stats *before)
 {
     const struct csp_windows *out = builder->out;
@@ -209,7 +209,7 @@ void csp_window_memo_learn(struct csp_window_memo *memo, const struct csp_window
                           .stats = csp_window_stats_since(&builder->stats, before),
                           .key_len = (uint32_t)key->bytes.len,
                           .el = builder->el};
-    if (!out->windows.len || !is_whole(out, &entry.stats, atoms))
+    if (!out->windows.len || !is_whole(out, &entry.stats, key->atoms))
         return;
     const struct csp_window *window = &out->windows.data[out->windows.len - 1];
     const struct csp_run *runs = &out->runs.data[window->run_first];

@@ -29,9 +29,9 @@ bool csp_window_memo_wants(struct csp_window_memo *memo);
 bool csp_window_memo_recall(struct csp_window_memo *memo, const struct csp_window_key *key,
                             uint64_t offset, struct csp_window_builder *builder, bool *learn);
 /* Remembers the window that the builder was given last, all of a chunk's, with what its counts were
- * before; `atoms` are the key's. */
+ * before. */
 void csp_window_memo_learn(struct csp_window_memo *memo, const struct csp_window_key *key,
-                           uint64_t atoms, const struct csp_window_builder *builder,
+                           const struct csp_window_builder *builder,
                            const struct csp_window_stats *before);
 
 #endif

@@ -272,9 +272,12 @@ static void compare(const uint8_t *input, size_t size, const struct csp_elements
         size_t common = our_length < their_length ? our_length : their_length, i = 0;
         while (i < common && equal(&head, &ours->list.data[i], &theirs.list.data[i]))
             i++;
+        /* An exception that returns to before where execution is: OpenCSD goes on to a branch. */
+        bool goes_back = i < common && ours->list.data[i].type == CSP_ELEMENT_EXCEPTION &&
+                         theirs.list.data[i].type == CSP_ELEMENT_RANGE;
         bool more_was_said = our_length < their_length ? our_length < ours->list.len
                                                        : their_length < theirs.list.len;
-        if (i < common || (our_length != their_length && !more_was_said)) {
+        if (!goes_back && (i < common || (our_length != their_length && !more_was_said))) {
             show("native", ours, i);
             show("opencsd", &theirs, i);
             fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head.config.configr,
