@@ -45,6 +45,11 @@ same "an aggregate and inputs" all --aggregate aggregate2 --perfscript text3 -i 
 same "merged" all --aggregate merged
 [ "$(grep -c '^ *[0-9]*:' all.cs)" -gt 5 ] || fail "hardly anything was compared"
 cmp -s all.cs all.flat && fail "contexts make no difference: little was compared"
+for format in fdata preagg; do
+    "$csprof" gen -q -b program --format $format -o want -i data1 -i data2 --perfscript text3 &&
+        "$csprof" gen -q -b program --format $format -o got --aggregate merged && cmp want got &&
+        [ "$(wc -l <want)" -gt 5 ] || fail "$format, for BOLT, of aggregates"
+done
 
 # Any order, and in steps: the same file.
 "$csprof" merge -q -o other aggregate4 aggregate1 aggregate2 && cmp merged other || fail "another order"
