@@ -16,7 +16,7 @@ check() { # WHAT COLLECT-OPTION...
     "$csprof" collect -q --emulate --period 2003 --window 300 -o data "$@" -- \
         ./mill "$CSPROF_SOURCE/demo/recorded.mill" >/dev/null || { echo "FAILED: collect"; exit 1; }
     "$bench" data ./mill >table || { fail "$what: no table"; return; }
-    while read -r kind _ spoiled _ _ false recall precision; do
+    while read -r kind _ _ spoiled _ _ false recall precision; do
         case $kind in
         none) [ "$false" = 0 ] || fail "$what: $false clean samples are rejected" ;;
         skid | sibling | other)
@@ -32,4 +32,6 @@ check() { # WHAT COLLECT-OPTION...
 }
 check "an ETR drained at each window, with timestamps"
 check "one piece of raw trace, without" --protocol ete --timestamp-interval 1T
+check "damaged" --fault mid-packet=4096 --fault lost-samples --fault lost-windows --fault full-ring \
+    --fault truncated
 exit $failed
