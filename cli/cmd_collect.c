@@ -52,7 +52,7 @@ static const char usage[] =
     "                          writes the profile of what was seen so far\n"
     "  -b FILE                 with --live: the program to profile (the one that most callchains "
     "are in)\n"
-    "  --symfs DIR             with --live: where else the files of programs are\n"
+    "  --symfs DIR             with --live: where the files of programs are, not at their paths\n"
     "  --until-stable PERCENT  with --live: stop when the counts of the older and the newer half "
     "of "
     "all\n"

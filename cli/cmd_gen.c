@@ -204,8 +204,10 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
 static int open_recordings(struct gen *gen)
 {
     struct csp_diag *diag = &gen->cli->diag;
-    const struct csp_image_options images = {
-        .symfs = gen->symfs, .store = gen->options.store, .store_given = true};
+    const struct csp_image_options images = {.symfs = gen->symfs,
+                                             .program = gen->options.binary_path,
+                                             .store = gen->options.store,
+                                             .store_given = true};
     for (size_t i = 0; i < gen->inputs.len; i++) {
         struct csp_recording *recording = NULL;
         int error = csp_recording_open(&recording, gen->inputs.data[i], &images, diag);
@@ -424,7 +426,7 @@ const struct csp_command csp_command_gen = {
         "  --kernel            of texts: the binary is the kernel that ran\n"
         "  --load-function-from-symbol=0\n"
         "                      leave out functions that only the symbol table knows\n"
-        "  --symfs DIR         where else the recording's files are\n"
+        "  --symfs DIR         where the recording's files are, instead of at their own paths\n"
         "\n"
         "output:\n"
         "  -o, --output FILE   where to write (csprof.prof)\n"

@@ -170,8 +170,10 @@ static int add_input(struct merge *merge, const struct input *input)
 {
     struct csp_diag *diag = &merge->cli->diag;
     const struct csp_aggregate_how how = {input->weight, merge->duplicates};
-    const struct csp_image_options images = {
-        .symfs = merge->symfs, .store = merge->store, .store_given = true};
+    const struct csp_image_options images = {.symfs = merge->symfs,
+                                             .program = merge->binary_path,
+                                             .store = merge->store,
+                                             .store_given = true};
     struct csp_recording *recording = NULL;
     if (csp_aggregate_is(input->path))
         return csp_aggregate_read(&merge->all, input->path, &how, diag);
@@ -345,7 +347,7 @@ const struct csp_command csp_command_merge = {
         "                      aside in $TMPDIR\n"
         "  -b, --binary FILE   of recordings: the binary, by default the one that most of the\n"
         "                      first recording's callchains are in\n"
-        "  --symfs DIR         where else the recordings' files are\n"
+        "  --symfs DIR         where the recordings' files are, instead of at their own paths\n"
         "  --across-builds     aggregates of several builds of a program into a profile (not an\n"
         "                      aggregate) for the one that the first -b names; a -b for each.\n"
         "                      Functions count by their probes where their control flow is the\n"

@@ -50,7 +50,7 @@ const struct csp_command csp_command_validate = {
         "\n"
         "  -i FILE           the recording (csprof.data)\n"
         "  -b FILE           the program (by default the one that most samples were taken in)\n"
-        "  --symfs DIR       where else the recording's files are\n"
+        "  --symfs DIR       where the recording's files are, instead of at their own paths\n"
         "  --rules RULE,...  what counts as a contradiction "
         "(leaf,stack,fall-through,branch,return;\n"
         "                    see `csprof help gen`)\n"

@@ -118,7 +118,7 @@ static int record(struct csp_collect *collect)
     const struct csp_live_options options = {
         .binary_path = collect->binary,
         .output = collect->output,
-        .images = {.symfs = collect->symfs},
+        .images = {.symfs = collect->symfs, .program = collect->binary},
         .stable_percent = collect->stable_percent,
         .cpu_percent = collect->live_cpu_percent > 0 ? collect->live_cpu_percent : DECODE_PERCENT};
     int code = check_strategy(collect);

@@ -398,6 +398,30 @@ static int choose_probes_or_lines(struct csp_program *program, const struct sect
                     program->path);
 }
 
+/* libLLVM goes on without what it does not find. */
+static int open_debug_info(struct csp_program *program, const struct csp_program_options *options,
+                           struct csp_diag *diag)
+{
+    const char *path = options->debug_path ? options->debug_path : options->path, *dwo = NULL;
+    struct csp_file dwp = {0};
+    int error = 0;
+    if (options->dwp_path) {
+        error = csp_file_map(&dwp, options->dwp_path, diag);
+        csp_file_unmap(&dwp);
+    }
+    if (!error)
+        error = csp_debug_info_open(&program->debug, path, options->dwp_path, diag);
+    if (error || options->code_only)
+        return error;
+    size_t missing = csp_debug_info_missing(program->debug, &dwo);
+    if (missing)
+        csp_warn(diag,
+                 "%s: debug information of %zu of %zu compile units is missing (%s): inlined calls "
+                 "in them are not known; put the .dwo files back, or name their .dwp with --dwp",
+                 path, missing, csp_debug_info_units(program->debug), dwo);
+    return 0;
+}
+
 int csp_program_open(struct csp_program *program, const struct csp_program_options *options,
                      struct csp_diag *diag)
 {
@@ -416,9 +440,7 @@ int csp_program_open(struct csp_program *program, const struct csp_program_optio
             csp_fail(diag, CSP_ERR_INPUT,
                      "%s holds no code: give the executable, not its separate debug file", path);
     if (!error)
-        error =
-            csp_debug_info_open(&program->debug, options->debug_path ? options->debug_path : path,
-                                options->dwp_path, diag);
+        error = open_debug_info(program, options, diag);
     if (!error)
         error = choose_probes_or_lines(program, &found, options, diag);
     if (error)

@@ -10,6 +10,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     SAMPLES_LOOKED_AT = 20000, /* enough to tell which program was meant */
@@ -106,6 +107,7 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
         program_record(&programs, &record);
     csp_records_close(records);
     size_t best = highest(programs.samples, files);
+    const struct csp_binary *program = csp_spaces_binary(spaces, (uint32_t)best);
     if (!programs.samples[best])
         error = csp_fail(diag, CSP_ERR_INPUT,
                          "%s has no samples with callchains that would tell which program to make "
@@ -113,9 +115,12 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
                          name);
     else if (!programs.images[best])
         error = csp_fail(diag, CSP_ERR_INPUT,
-                         "%s: the program it is of, %s, is not found here: name its file with -b, "
+                         "%s: the program it is of, %s, %s: name its file with -b, "
                          "or a directory that has it with --symfs",
-                         name, csp_spaces_binary(spaces, (uint32_t)best)->path);
+                         name, program->path,
+                         access(program->path, F_OK) == 0
+                             ? "is another here than was recorded (built again since?)"
+                             : "is not found here");
     else
         *path = programs.images[best]->path;
     csp_map_free(&programs.of_process);

@@ -322,7 +322,7 @@ static int read_all(struct collector *collector, const struct csp_recording_trus
 int csp_recording_trust(struct csp_recording_trust *trust,
                         const struct csp_recording_trust_options *options, struct csp_diag *diag)
 {
-    const struct csp_image_options images = {.symfs = options->symfs};
+    const struct csp_image_options images = {.symfs = options->symfs, .program = options->binary};
     *trust = (struct csp_recording_trust){.recording = options->path, .rules = options->rules};
     struct collector collector = {.trust = trust};
     int error = csp_recording_open(&collector.recording, options->path, &images, diag);

@@ -39,7 +39,7 @@ struct csp_images {
     pthread_mutex_t lock;
     struct csp_store *store; /* may be null */
     bool own_store;
-    char *symfs;
+    char *symfs, *program;
     CSP_VEC(struct override) overrides;
     CSP_VEC(struct image_file *) files;
     struct csp_intern questions; /* "path\0build-id" */
@@ -330,11 +330,30 @@ static const struct csp_image *try_override(const struct search *search)
     return NULL;
 }
 
+/* The program may have moved since: what was given for it is it, as find_program in
+ * profgen/recording_input.c has it. */
+static const struct csp_image *try_program(struct search *search)
+{
+    const char *path = search->images->program;
+    if (!path)
+        return NULL;
+    const struct csp_image *image = open_image(search->images, path);
+    if (!image)
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    bool is_it = search->build_id->size && image->build_id.size
+                     ? is_recorded(search->build_id, &image->build_id)
+                     : !strcmp(slash ? slash + 1 : path, search->base);
+    return is_it ? image : NULL;
+}
+
 static const struct csp_image *look_for(struct search *search, uint32_t pid)
 {
     struct csp_images *images = search->images;
     const struct csp_image *image = try_override(search);
     bool pseudo = search->path[0] == '[';
+    if (!image)
+        image = try_program(search);
     if (!image && images->symfs)
         image = try_symfs(search);
     if (!image && pseudo && images->symfs && !strncmp(search->path, "[vdso]", 6))
@@ -367,11 +386,10 @@ static const char *explain(struct search *search)
                                       search->other->path, *found ? found : "none"));
     }
     if (search->build_id->size)
-        return keep_text(search->images,
-                         csp_asprintf("(build-id %s) was not found; name its folder with --symfs, "
-                                      "or the file with --code",
-                                      wanted));
-    return "was not found; name its folder with --symfs, or the file with --code";
+        return keep_text(
+            search->images,
+            csp_asprintf("(build-id %s) was not found; name its folder with --symfs", wanted));
+    return "was not found; name its folder with --symfs";
 }
 
 static struct answer answer(struct csp_images *images, const char *path,
@@ -454,6 +472,7 @@ int csp_images_create(struct csp_images **out, const struct csp_image_options *o
     pthread_mutex_init(&images->lock, NULL);
     images->own_store = !options->store_given;
     images->store = options->store_given ? options->store : csp_store_open_usual(diag);
+    images->program = options->program ? csp_strdup(options->program) : NULL;
     if (options->symfs) {
         images->symfs = csp_strdup(options->symfs);
         if (stat(options->symfs, &status) != 0 || !S_ISDIR(status.st_mode))
@@ -491,5 +510,6 @@ void csp_images_destroy(struct csp_images *images)
         csp_store_close(images->store);
     pthread_mutex_destroy(&images->lock);
     free(images->symfs);
+    free(images->program);
     free(images);
 }

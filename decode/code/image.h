@@ -3,11 +3,13 @@
  * A file is looked for, in this order, until one is found whose build-id is the recorded one (or
  * none was recorded):
  *   1. what --code names for it; its build-id is then not asked
- *   2. with --symfs DIR: DIR/path, DIR/basename, DIR/.build-id/xx/…, and any ELF file directly in
+ *   2. the program that was given (-b), for what has its build-id; where one of the two has none,
+ *      for what has its name
+ *   3. with --symfs DIR: DIR/path, DIR/basename, DIR/.build-id/xx/…, and any ELF file directly in
  *      DIR with that build-id; DIR/vdso.so for the vdso
- *   3. perf's cache: ~/.debug/.build-id/xx/…/elf (…/vdso)
- *   4. without --symfs: the path itself, then /proc/PID/root/path of a process that still runs
- *   5. for the vdso: that of csprof's own process, when its build-id is the recorded one
+ *   4. perf's cache: ~/.debug/.build-id/xx/…/elf (…/vdso)
+ *   5. without --symfs: the path itself, then /proc/PID/root/path of a process that still runs
+ *   6. for the vdso: that of csprof's own process, when its build-id is the recorded one
  */
 #ifndef CSP_DECODE_CODE_IMAGE_H
 #define CSP_DECODE_CODE_IMAGE_H
@@ -39,6 +41,7 @@ struct csp_store;
 
 struct csp_image_options {
     const char *symfs;       /* null: none */
+    const char *program;     /* a file, wherever it was when it ran; null: none */
     const char *const *code; /* "PATH=FILE", PATH being a recorded path or its last component */
     size_t code_count;
     /* Where what is found out is kept; null is nowhere. Not given: the images open the usual store

@@ -100,6 +100,22 @@ bool csp_debug_info_is_split(struct csp_debug_info *info)
     return false;
 }
 
+size_t csp_debug_info_missing(struct csp_debug_info *info, const char **name)
+{
+    size_t missing = 0;
+    for (const auto &unit : info->context->compile_units()) {
+        if (!unit->getDWOId())
+            continue;
+        DWARFUnit *split = unit->getNonSkeletonUnitDIE().getDwarfUnit();
+        if (split && split->isDWOUnit())
+            continue;
+        if (!missing++)
+            *name = dwarf::toString(
+                unit->getUnitDIE().find({dwarf::DW_AT_dwo_name, dwarf::DW_AT_GNU_dwo_name}), "?");
+    }
+    return missing;
+}
+
 static void visit_unit(DWARFUnit &unit, uint32_t number, csp_subprogram_fn *each, void *user)
 {
     for (const auto &entry : unit.dies()) {

@@ -23,6 +23,8 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, const ch
 size_t csp_debug_info_units(struct csp_debug_info *info);
 /* Whether a part of it is in other files. */
 bool csp_debug_info_is_split(struct csp_debug_info *info);
+/* How many units have their part in a .dwo file that is not there; *name is the first one's. */
+size_t csp_debug_info_missing(struct csp_debug_info *info, const char **name);
 void csp_debug_info_close(struct csp_debug_info *info);
 
 /* One contiguous part [start, end) of a subprogram of the compile unit number `unit`. `name` is the

@@ -106,6 +106,49 @@ gen -i same.data "${contexts[@]}"
 has "one is called by main" '^\[main:[0-9]+ @ helper\]'
 has "the other by two" '^\[main:[0-9]+ @ two:[0-9]+ @ helper\]'
 
+# ---- files that are not where they were ----
+refuses() { # WHAT PATTERN ARGUMENT...: exit code 3, that message, no profile
+    local what=$1 pattern=$2
+    shift 2
+    "$csprof" gen -o none "$@" 2>messages
+    [ $? = 3 ] && [ ! -e none ] || fail "$what: not refused"
+    has "$what" "$pattern" messages
+}
+mkdir moved
+gen -i program.data
+mv profile before
+mv program moved/renamed
+refuses "a program that is gone is named" '/program, is not found here: name its file with -b' -i program.data
+gen -i program.data -b moved/renamed
+cmp -s before profile || fail "the program under another path and name gives another profile"
+has_no "… whose code is decoded" 'not found' messages
+"$csprof" validate -i program.data -b moved/renamed >trust || fail "validate -b of a moved program"
+has "validate takes it, too" '^of .*moved/renamed' trust
+"$csprof" merge -q -o moved.agg -b moved/renamed program.data || fail "merge -b of a moved program"
+gen -i moved.agg -b moved/renamed
+cmp -s before profile || fail "merge with a moved program gives another profile"
+echo 'int main(void) { return 1; }' >rebuilt.c
+compile "${frames[@]}" -o program rebuilt.c
+refuses "one that was built again is told from one that is gone" 'is another here than was recorded' -i program.data
+mv moved/renamed program
+
+# ---- split debug information ----
+compile "${frames[@]}" -g -gsplit-dwarf -c -o unit.o tail.c
+compile "${frames[@]}" -g -gsplit-dwarf -o apart unit.o
+record apart
+gen -i apart.data
+has_no "split debug information that is there: nothing to say" 'warning' messages
+mv profile before
+mv unit.dwo moved
+gen -i apart.data
+has "a missing .dwo file is told" 'debug information of 1 of 1 compile units is missing \(.*unit.dwo\)' messages
+refuses "a --dwp that is not there is an error" 'nowhere.dwp: No such file' -i apart.data --dwp nowhere.dwp
+if command -v llvm-dwp-22 >/dev/null; then
+    llvm-dwp-22 -o moved/apart.dwp moved/unit.dwo || exit 1
+    gen -i apart.data --dwp moved/apart.dwp
+    cmp -s before profile || fail "a .dwp gives another profile than the .dwo file"
+fi
+
 # ---- what cannot be made good ----
 for i in 1 2 3 4 5 6 7 8; do
     echo "__attribute__((noinline)) int f$i(int n) { return f$((i - 1))(n) + f$((i - 1))(n + $i); }"
