@@ -35,8 +35,8 @@ static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result 
                  (unsigned long long)totals->frame_pointers);
     if (!recording->pause_samples)
         csp_warn(diag,
-                 "no sample: the program ran only %llu instructions; run it longer, or give "
-                 "a smaller --period",
+                 "not a single sample: the program ran only %llu instructions; run it longer, or "
+                 "give a smaller --period or --window",
                  (unsigned long long)totals->instructions);
 }
 
@@ -82,6 +82,33 @@ static const char *default_sysroot(void)
     return !native && access(cross, X_OK) == 0 ? cross : NULL;
 }
 
+/* What the emulator counted is told at the program's end, which a killed one does not reach. */
+static void print_summary(struct csp_diag *diag, const char *output,
+                          const struct csp_emulated_recording *recording)
+{
+    const struct csp_journal_totals *totals = &recording->totals;
+    bool many = totals->instructions >= 10000000;
+    struct csp_buf text = {0};
+    csp_buf_printf(&text, "%s: ", output);
+    if (recording->complete)
+        csp_buf_printf(
+            &text,
+            "%llu windows and %llu samples from %llu %s instructions in %llu thread%s, "
+            "%llu kB of trace",
+            (unsigned long long)totals->windows, (unsigned long long)recording->pause_samples,
+            (unsigned long long)(totals->instructions / (many ? 1000000 : 1000)),
+            many ? "million" : "thousand", (unsigned long long)recording->threads,
+            recording->threads == 1 ? "" : "s", (unsigned long long)(totals->trace_bytes / 1000));
+    else
+        csp_buf_printf(&text, "%llu samples in %llu thread%s",
+                       (unsigned long long)recording->pause_samples,
+                       (unsigned long long)recording->threads, recording->threads == 1 ? "" : "s");
+    if (recording->pause_samples)
+        csp_buf_printf(&text, "; next: csprof gen -i %s", output);
+    csp_note(diag, "%s", text.data);
+    csp_buf_free(&text);
+}
+
 int csp_collect_emulated(struct csp_collect *collect)
 {
     struct csp_emulate_options *options = &collect->emulation;
@@ -98,15 +125,10 @@ int csp_collect_emulated(struct csp_collect *collect)
         return csp_error_exit(error);
     const struct csp_emulated_recording *recording = &result.recording;
     warn_of_gaps(diag, &result);
-    csp_note(diag,
-             "%s: %llu windows and %llu samples from %llu million instructions in %llu thread%s, "
-             "%llu kB of trace; next: csprof gen -i %s",
-             options->output, (unsigned long long)recording->totals.windows,
-             (unsigned long long)recording->pause_samples,
-             (unsigned long long)(recording->totals.instructions / 1000000),
-             (unsigned long long)recording->threads, recording->threads == 1 ? "" : "s",
-             (unsigned long long)(recording->totals.trace_bytes / 1000), options->output);
+    print_summary(diag, options->output, recording);
     if (collect->cli->json)
         print_json(collect, &result);
+    if (!recording->pause_samples && !result.exit_code)
+        return CSP_EXIT_QUALITY;
     return result.exit_code;
 }

@@ -77,18 +77,32 @@ static unsigned qemu_major(const char *qemu)
     return major;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static int find_everything(struct launch *launch, struct csp_diag *diag)
 {
     const struct csp_emulate_options *options = launch->options;
     const char *name = options->command[0];
     launch->program = find_program(name);
     if (!launch->program || access(launch->program, R_OK) != 0)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: no such program", name);
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: no such program%s", name,
+                        !strchr(name, '/') && access(name, X_OK) == 0
+                            ? " in $PATH; put ./ before it for the one in this folder"
+                            : "");
     if (csp_binary_machine(launch->program) != EM_AARCH64)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s: not an AArch64 program (a 64-bit ELF file for AArch64 was expected; "
                         "scripts cannot be recorded)",
                         launch->program);
+    if (options->sysroot && !is_folder(options->sysroot))
+        return csp_fail(diag, CSP_ERR_INPUT, "--sysroot %s is not a folder", options->sysroot);
+    if (is_folder(options->output))
+        return csp_fail(diag, CSP_ERR_IO, "%s: is a folder, the name of a file was expected",
+                        options->output);
     launch->qemu = find_program(options->qemu);
     if (!launch->qemu || access(launch->qemu, X_OK) != 0)
         return csp_fail(diag, CSP_ERR_ENV, "%s not found: install it (Debian: qemu-user)",
@@ -210,38 +224,90 @@ static void become_qemu(const struct launch *launch, unsigned major)
     execv(launch->qemu, arguments.data);
 }
 
-/* Waits for QEMU. An interrupt from the terminal reaches both; it ends the program, not us. */
+/* ---- signals while QEMU runs ----
+ *
+ * An interrupt from the terminal reaches both processes; it ends the program, not us. What is sent
+ * to us alone to end the run is passed on: the recording of what ran until then is still written.
+ */
+
+static volatile sig_atomic_t child_to_end;
+
+static void pass_on(int number)
+{
+    if (child_to_end)
+        kill((pid_t)child_to_end, number);
+}
+
+static const int ending_signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+static void take_signals(pid_t child, struct sigaction before[ENDING_SIGNALS])
+{
+    child_to_end = child;
+    for (int i = 0; i < ENDING_SIGNALS; i++) {
+        bool both = ending_signals[i] == SIGINT || ending_signals[i] == SIGQUIT;
+        const struct sigaction action = {.sa_handler = both ? SIG_IGN : pass_on};
+        sigaction(ending_signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) /* as with nohup */
+            sigaction(ending_signals[i], &action, NULL);
+    }
+}
+
 static int wait_for(pid_t child, int *status)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGQUIT, &ignore, &quit);
     pid_t ended;
     do
         ended = waitpid(child, status, 0);
     while (ended < 0 && errno == EINTR);
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit, NULL);
-    return ended < 0 ? -errno : 0;
+    int error = ended < 0 ? -errno : 0;
+    child_to_end = 0;
+    return error;
+}
+
+static void give_back_signals(const struct sigaction before[ENDING_SIGNALS])
+{
+    for (int i = 0; i < ENDING_SIGNALS; i++)
+        sigaction(ending_signals[i], &before[i], NULL);
+}
+
+/* Starts QEMU. None of the signals gets lost or ends us before QEMU is there to take it. */
+static pid_t start_qemu(const struct launch *launch, unsigned major, struct sigaction *before)
+{
+    enum { NOT_STARTED = 127 };
+    sigset_t ending, mask;
+    sigemptyset(&ending);
+    for (int i = 0; i < ENDING_SIGNALS; i++)
+        sigaddset(&ending, ending_signals[i]);
+    sigprocmask(SIG_BLOCK, &ending, &mask);
+    pid_t child = fork();
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+        become_qemu(launch, major);
+        _exit(NOT_STARTED);
+    }
+    if (child > 0)
+        take_signals(child, before);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    return child;
 }
 
 static int run_qemu(const struct launch *launch, struct csp_emulate_result *result,
                     struct csp_diag *diag)
 {
-    enum { NOT_STARTED = 127 };
-    int status;
+    int status, error;
+    struct sigaction before[ENDING_SIGNALS];
     unsigned major = qemu_major(launch->qemu);
     if (major < 7 || major > 8)
         return csp_fail(diag, CSP_ERR_ENV,
                         "%s: version %u; the plugin is for QEMU 7.2 to 8.2 (Debian 12's qemu-user)",
                         launch->qemu, major);
-    pid_t child = fork();
-    if (child == 0) {
-        become_qemu(launch, major);
-        _exit(NOT_STARTED);
-    }
-    if (child < 0 || wait_for(child, &status) < 0)
+    pid_t child = start_qemu(launch, major, before);
+    if (child < 0)
         return csp_fail(diag, CSP_ERR_IO, "cannot run %s: %s", launch->qemu, strerror(errno));
+    error = wait_for(child, &status);
+    give_back_signals(before);
+    if (error)
+        return csp_fail(diag, CSP_ERR_IO, "cannot run %s: %s", launch->qemu, strerror(-error));
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
     return 0;

@@ -64,6 +64,29 @@ cp csprof.data first
 expect 134 "killed by signal 6" "$CSPROF" collect --emulate -- ./p abort
 expect 0 "1 forked children" "$CSPROF" collect --emulate -- ./p fork
 expect 0 "execve" "$CSPROF" collect --emulate -- ./p exec
+expect 5 "not a single sample" "$CSPROF" collect --emulate --period 1000000000 -o none.data -- ./p fork
+grep -q "next: csprof gen" err && fail "no samples, and csprof gen is said to be next"
+expect 3 "missing is not a folder" "$CSPROF" collect --emulate --sysroot missing -- ./p
+expect 75 "is a folder" "$CSPROF" collect --emulate -o . -- ./p
+expect 3 'no such program in $PATH; put ./ before it' "$CSPROF" collect --emulate -- p
+# Whoever stops csprof alone stops the program, and has what was recorded until then.
+for signal in TERM HUP; do
+    rm -f csprof.data
+    mkfifo never
+    "$CSPROF" collect --emulate -- ./p <>never >out 2>err &
+    pid=$!
+    until pgrep -P $pid -x qemu-aarch64 >/dev/null || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+    qemu=$(pgrep -P $pid)
+    sleep 1
+    kill -$signal $pid
+    wait $pid
+    code=$?
+    [ $code = $((128 + $(kill -l $signal))) ] || fail "after SIG$signal: exit code $code"
+    kill -0 "$qemu" 2>/dev/null && fail "after SIG$signal the program goes on"
+    grep -q 'csprof.data: [1-9][0-9]* samples in 1 thread; next: csprof gen' err || { fail "SIG$signal:"; cat err; }
+    expect 0 "" "$CSPROF" decode -i csprof.data --format none
+    rm never
+done
 for data in first csprof.data; do
     expect 0 "" "$CSPROF" decode -i $data --format ranges -o ranges
     [ -s ranges ] || fail "nothing decoded from $data"
