@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/alloc.h"
+#include "base/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,7 +160,7 @@ int csp_output_open(struct csp_output *output, const char *path, struct csp_diag
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
         return open_in_place(output, diag);
     output->temporary = csp_asprintf("%s.XXXXXX", path);
-    int fd = mkstemp(output->temporary);
+    int fd = csp_unfinished_make(output->temporary);
     if (fd < 0) {
         int error =
             csp_fail(diag, CSP_ERR_IO, "%s: cannot create a file there: %s", path, strerror(errno));
@@ -179,11 +180,23 @@ int csp_output_open(struct csp_output *output, const char *path, struct csp_diag
     return csp_fail(diag, CSP_ERR_IO, "%s: %s", path, strerror(ENOMEM));
 }
 
+/* Of a write that failed earlier the stream keeps no more than that it did: one more tells why. */
+static int why_writing_failed(FILE *stream)
+{
+    clearerr(stream);
+    errno = 0;
+    return fputc(0, stream) == EOF || fflush(stream) != 0 ? errno : EIO;
+}
+
 int csp_output_commit(struct csp_output *output, struct csp_diag *diag)
 {
     errno = 0;
-    int failed = fflush(output->stream) != 0 || ferror(output->stream);
+    int failed = fflush(output->stream) != 0;
     int reason = errno;
+    if (!failed && ferror(output->stream)) {
+        failed = 1;
+        reason = why_writing_failed(output->stream);
+    }
     if (output->temporary) {
         failed |= fclose(output->stream) != 0;
         output->stream = NULL;
@@ -196,7 +209,8 @@ int csp_output_commit(struct csp_output *output, struct csp_diag *diag)
     if (failed)
         error = csp_fail(diag, CSP_ERR_IO, "%s: cannot write: %s", output->path,
                          strerror(reason ? reason : EIO));
-    else {
+    else if (output->temporary) {
+        csp_unfinished_forget(output->temporary);
         free(output->temporary);
         output->temporary = NULL;
     }
@@ -208,8 +222,10 @@ void csp_output_abort(struct csp_output *output)
 {
     if (output->stream && output->stream != stdout)
         fclose(output->stream);
-    if (output->temporary)
+    if (output->temporary) {
         unlink(output->temporary);
+        csp_unfinished_forget(output->temporary);
+    }
     free(output->temporary);
     free(output->path);
     *output = (struct csp_output){0};

@@ -39,14 +39,19 @@ static int parse(struct bundle *bundle, int argc, char **argv)
     }
     if (!bundle->output_path || !bundle->inputs.len)
         return csp_cli_usage(bundle->cli, "it takes -o FILE and the recordings or aggregates");
-    return CSP_EXIT_DONE;
+    int code = csp_cli_check_output(bundle->cli, bundle->output_path, false);
+    for (size_t i = 0; i < bundle->inputs.len && !code; i++)
+        code = csp_cli_check_input(bundle->cli, bundle->output_path, bundle->inputs.data[i]);
+    return code ? code : csp_cli_check_input(bundle->cli, bundle->output_path, bundle->binary_path);
 }
 
 static int open_inputs(struct bundle *bundle)
 {
     struct csp_diag *diag = &bundle->cli->diag;
-    const struct csp_image_options images = {
-        .symfs = bundle->symfs, .store = bundle->store, .store_given = true};
+    const struct csp_image_options images = {.symfs = bundle->symfs,
+                                             .program = bundle->binary_path,
+                                             .store = bundle->store,
+                                             .store_given = true};
     struct csp_recording *first = NULL;
     int error = 0;
     for (size_t i = 0; i < bundle->inputs.len && !error; i++) {
@@ -206,7 +211,7 @@ const struct csp_command csp_command_bundle = {
         "  -o, --output FILE   where to write\n"
         "  -b, --binary FILE   the profiled binary, by default the one that most of the first\n"
         "                      recording's callchains are in\n"
-        "  --symfs DIR         where else the recordings' files are\n"
+        "  --symfs DIR         where the recordings' files are, instead of at their own paths\n"
         "  --scrub             hand over aggregates instead of recordings, which have the host's\n"
         "                      name, the command line, paths and addresses of processes; and no\n"
         "                      names with a slash of the binary's strings, which are paths of\n"

@@ -113,6 +113,13 @@ static int take_options(struct decode *decode, int argc, char **argv)
                              "--format perfdata is for recordings: a snapshot has no samples");
     if (perfdata && (!decode->output_path || !strcmp(decode->output_path, "-")))
         return csp_cli_usage(decode->cli, "--format perfdata needs a file to write: -o FILE");
+    const char *input = decode->input ? decode->input : "csprof.data";
+    int code = decode->output_path ? csp_cli_check_output(decode->cli, decode->output_path, true)
+                                   : CSP_EXIT_DONE;
+    if (!code && decode->output_path && !decode->snapshot_path)
+        code = csp_cli_check_input(decode->cli, decode->output_path, input);
+    if (code)
+        return code;
     if (!decode->engine)
         decode->engine = packets ? csp_engine_create_opencsd : csp_engine_create_native;
     if (packets && decode->engine != csp_engine_create_opencsd)

@@ -9,6 +9,7 @@
 #include "profgen/result_store.h"
 #include "profgen/resume.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -67,9 +68,26 @@ static int open_bundle(struct gen *gen)
     return CSP_EXIT_DONE;
 }
 
+static int check_output(const struct gen *gen)
+{
+    const char *output = gen->output_path;
+    int format = (int)gen->options.profile.format;
+    bool is_text = format == CSP_PROFILE_TEXT || format == CSP_FORMAT_PREAGG ||
+                   format == CSP_FORMAT_FDATA || gen->options.skip_symbolization;
+    int code = csp_cli_check_output(gen->cli, output, is_text);
+    for (size_t i = 0; i < gen->inputs.len && !code; i++)
+        if (!csp_aggregate_is(gen->inputs.data[i])) /* may grow in its place */
+            code = csp_cli_check_input(gen->cli, output, gen->inputs.data[i]);
+    for (size_t i = 0; i < gen->scripts.len && !code; i++)
+        code = csp_cli_check_input(gen->cli, output, gen->scripts.data[i]);
+    return code ? code : csp_cli_check_input(gen->cli, output, gen->options.binary_path);
+}
+
 static int check_options(struct gen *gen)
 {
-    int code = open_bundle(gen);
+    int code = check_output(gen);
+    if (code == CSP_EXIT_DONE)
+        code = open_bundle(gen);
     if (code != CSP_EXIT_DONE)
         return code;
     sort_inputs(gen);
@@ -99,8 +117,12 @@ static int check_options(struct gen *gen)
     if (options->aggregate && (gen->unsymbolized.len || gen->branch_lists.len || gen->profile_path))
         return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
                                        "--aggregate");
-    if (!kinds)
+    if (!kinds) {
         csp_vec_push(&gen->inputs, "csprof.data");
+        code = csp_cli_check_input(gen->cli, gen->output_path, "csprof.data");
+        if (code != CSP_EXIT_DONE)
+            return code;
+    }
     if (!gen->inputs.len && !gen->options.binary_path)
         return csp_cli_usage(gen->cli, "this input needs the binary too: name it with -b");
     if (gen->detailed_warnings)
@@ -113,9 +135,9 @@ static void print_density(const struct gen *gen, double density)
 {
     if (density > 0 && density < gen->density_threshold)
         csp_note(&gen->cli->diag,
-                 "each place in the hot functions was counted only %.1f times: %.1f times more "
+                 "each place in the hot functions was counted only %.1f times: %.1f times as many "
                  "samples would make a better profile",
-                 density, gen->density_threshold / density);
+                 density, ceil(10 * gen->density_threshold / density) / 10);
     if (gen->show_density && !gen->cli->json)
         printf("Functions with density >= %.1f account for %.2f%% total sample counts.\n", density,
                gen->options.profile.density_cutoff / 10000.0);
@@ -178,6 +200,16 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
         csp_note(&gen->cli->diag, "%s: %llu distinct of %llu samples, %llu bytes", gen->output_path,
                  (unsigned long long)stats->distinct_samples,
                  (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
+        return;
+    }
+    if (gen->options.skip_symbolization) {
+        csp_note(
+            &gen->cli->diag,
+            "%s: counters of %llu ranges and %llu branches from %llu of %llu samples, "
+            "%llu bytes",
+            gen->output_path, (unsigned long long)stats->range_counters,
+            (unsigned long long)stats->branch_counters, (unsigned long long)stats->samples.used,
+            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
         return;
     }
     if (gen->options.bolt)

@@ -103,6 +103,13 @@ static int parse(struct merge *merge, int argc, char **argv)
     }
     if (code == CSP_EXIT_DONE && (!merge->output_path || !merge->inputs.len))
         return csp_cli_usage(merge->cli, "it takes -o FILE and what to merge");
+    for (size_t i = 0; code == CSP_EXIT_DONE && i < merge->inputs.len; i++)
+        if (!csp_aggregate_is(merge->inputs.data[i].path))
+            code = csp_cli_check_input(merge->cli, merge->output_path, merge->inputs.data[i].path);
+    if (code == CSP_EXIT_DONE)
+        code = csp_cli_check_output(merge->cli, merge->output_path, false);
+    for (size_t i = 0; code == CSP_EXIT_DONE && i < merge->binaries.len; i++)
+        code = csp_cli_check_input(merge->cli, merge->output_path, merge->binaries.data[i]);
     if (code == CSP_EXIT_DONE && merge->resume && (merge->duplicates || merge->weighted))
         return csp_cli_usage(merge->cli, "--resume cannot tell what was weighted, or is there "
                                          "twice");

@@ -85,17 +85,6 @@ static const struct csp_command *find_command(const char *name)
     return found;
 }
 
-static int help_on(struct csp_cli *cli, const char *topic, int argc, char **argv)
-{
-    const struct csp_command *command = find_command(topic);
-    if (!command)
-        return csp_cli_usage(cli, "there is no command '%s'", topic);
-    if (command->start)
-        return command->start(cli, argc, argv);
-    fputs(command->usage, stdout);
-    return CSP_EXIT_DONE;
-}
-
 static int help(void)
 {
     puts("csprof: context-sensitive profiles for Clang from trace units and branch buffers\n\n"
@@ -106,6 +95,19 @@ static int help(void)
          "All commands take --json, -q, -v, --threads N and --no-cache (nothing is read from or\n"
          "kept in $CSPROF_CACHE, by default ~/.cache/csprof). `csprof collect -- ./app` and then\n"
          "`csprof gen` make a profile for clang -fprofile-sample-use=csprof.prof.");
+    return CSP_EXIT_DONE;
+}
+
+static int help_on(struct csp_cli *cli, const char *topic, int argc, char **argv)
+{
+    const struct csp_command *command = find_command(topic);
+    if (!strcmp(topic, "help"))
+        return help();
+    if (!command)
+        return csp_cli_usage(cli, "there is no command '%s'", topic);
+    if (command->start)
+        return command->start(cli, argc, argv);
+    fputs(command->usage, stdout);
     return CSP_EXIT_DONE;
 }
 
@@ -152,14 +154,29 @@ static void print_json_failure(struct csp_cli *cli)
     csp_buf_free(&out);
 }
 
+static bool is_help_option(const char *argument)
+{
+    return !strcmp(argument, "--help") || !strcmp(argument, "-h");
+}
+
+static int refuse_command(struct csp_cli *cli, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        cli->json |= !strcmp(argv[i], "--json");
+    if (argv[1][0] == '-')
+        return csp_cli_usage(cli, "the command comes first, '%s' and other options after it",
+                             argv[1]);
+    return csp_cli_usage(cli, "there is no command '%s'", argv[1]);
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
-    if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help"))
+    if (argc < 2 || !strcmp(argv[1], "help") || is_help_option(argv[1]))
         return argc > 2 ? help_on(cli, argv[2], argc, argv) : help();
     const char *name = !strcmp(argv[1], "--version") ? "version" : argv[1];
     const struct csp_command *command = find_command(name);
     if (!command)
-        return csp_cli_usage(cli, "there is no command '%s'", name);
+        return refuse_command(cli, argc, argv);
     cli->command = command->name;
     if (command->start)
         return command->start(cli, argc, argv);
@@ -167,7 +184,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     if (argc < 0)
         return CSP_EXIT_USAGE;
     for (int i = 2; i <= argc && strcmp(argv[i], "--") != 0; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+        if (is_help_option(argv[i]))
             return help_on(cli, command->name, argc, argv);
     return command->run(cli, argc, argv + 1);
 }
@@ -199,9 +216,10 @@ int main(int argc, char **argv)
         print_json_failure(&cli);
     csp_buf_free(&cli.last_failure);
     free(cli.arguments);
-    if (fflush(stdout) != 0 && code == CSP_EXIT_DONE) {
+    if (fflush(stdout) != 0) {
         fprintf(stderr, "csprof: error: cannot write to standard output\n");
-        code = CSP_EXIT_TEMPORARY;
+        if (code == CSP_EXIT_DONE)
+            code = CSP_EXIT_TEMPORARY;
     }
     return code;
 }
