@@ -95,7 +95,7 @@ check deep_recursion 16 0 1
 check deep_recursion 2000 99.9 1 1
 [ -n "${CSPROF_CALL_STACKS:-}" ] || builds=(signed)
 check signals 16 0 40
-check signals 2000 99.9 400 33
+check signals 2000 99.9 400 129
 check threads 16 0 1
 check threads 2000 99.9 1 1
 check mill 16 0 small.mill
