@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 presets=("$@")
-[ ${#presets[@]} -gt 0 ] || presets=(release clang asan arm64 recorder)
+[ ${#presets[@]} -gt 0 ] || presets=(arm64 release clang asan recorder)
 
 purposes=(build demo test machine)
 case " ${presets[*]} " in *" arm64 "*) purposes+=(arm64) ;; esac

@@ -3,6 +3,7 @@
 
 #include "profgen/live.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,7 +143,14 @@ static int record(struct csp_collect *collect)
     return code;
 }
 
+/* Until the session listens there is no profile to write. */
+static void too_early(int number)
+{
+    (void)number;
+}
+
 int csp_collect_live(struct csp_collect *collect)
 {
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = too_early}, NULL);
     return csp_collect_with_plan(collect, record);
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -202,6 +203,17 @@ static void *decode_slices(void *user)
     return NULL;
 }
 
+/* Signals are for whoever records: one that came to this thread would end the process. */
+static int create_thread(struct csp_live *live)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&live->thread, NULL, decode_slices, live);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 int csp_live_start(struct csp_live **out, const struct csp_live_options *options,
                    struct csp_diag *diag)
 {
@@ -210,7 +222,7 @@ int csp_live_start(struct csp_live **out, const struct csp_live_options *options
     live->diag = diag;
     pthread_mutex_init(&live->lock, NULL);
     pthread_cond_init(&live->changed, NULL);
-    int error = pthread_create(&live->thread, NULL, decode_slices, live);
+    int error = create_thread(live);
     if (!error) {
         *out = live;
         return 0;

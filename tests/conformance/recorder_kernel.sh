@@ -2,7 +2,7 @@
 # csprof collect meets a kernel whose perf is played (tests/kernel/README.md): a TRBE on each of 24 CPUs and
 # 20,000 windows a second. What the rings could hold is in the recording, and all that was lost is counted.
 source "${CSPROF_SOURCE:?}/tests/script.sh"
-needs clang-22 ld.lld-22 python3
+needs clang-22 ld.lld-22 llvm-profdata-22 python3
 needs_emulator
 kernel=${CSPROF_BUILD:?}/tests/perf_kernel.so
 [ -e "$kernel" ] || skip "this build has no perf_kernel.so"
@@ -133,6 +133,28 @@ if [ "$windows" = "$(played windows)" ]; then
 else
     echo "skipped in part: this machine was too busy to play all"
 fi
+
+what="live, cut while it goes on"
+rm -f live.prof cut.prof
+env LD_PRELOAD="$kernel" "$CSPROF" collect -a -C 0-3 --live --live-cpu 10000 --live-slice 1M -b mill -o live.prof --duration 6 2>messages &
+pid=$!
+for _ in $(seq 50); do # as soon as there is something to tell
+    sleep 0.2
+    kill -USR2 $pid 2>/dev/null || break
+    [ ! -e live.prof ] || { cp live.prof cut.prof && break; }
+done
+wait $pid || fail "$what: $(cat messages)"
+grep -q 'live.prof: what [0-9]* samples tell so far' messages || fail "$what: not a word: $(cat messages)"
+for profile in cut live; do
+    llvm-profdata-22 show --sample --all-functions $profile.prof 2>&1 | grep -q '^Function: ' || fail "$what: $profile.prof is no profile"
+done
+
+what="live, until it is stable" # the program has phases, whose halves are not much alike
+started=$SECONDS
+record PERF_KERNEL_RATE=40000 -- -C 0-3 --live --live-cpu 10000 --live-slice 1M --until-stable 30 -b mill -o live.prof --duration 60 ||
+    fail "$what: $(cat messages)"
+[ $((SECONDS - started)) -lt 50 ] || fail "$what: it did not end by itself"
+grep -q 'the profile is stable: both halves of the samples overlap by' messages || fail "$what: not a word: $(cat messages)"
 
 what="live, with little processor time"
 record -- --live --live-cpu 0.1 --live-slice 2M -b mill -o live.prof --duration 5 || fail "$what: $(cat messages)"

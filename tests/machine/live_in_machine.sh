@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # csprof collect --live on a real arm64 Linux with a trace unit (docs/machine.md): its profile is that of a
-# recording of the same program, but for which windows there were. Builds all of csprof for arm64 (in
-# BUILD, when that is given). KEEP=DIR keeps everything there.
+# recording of the same program, but for which windows there were. Builds all of csprof for arm64: where the
+# preset arm64 is built, that is what there is to do already. KEEP=DIR keeps everything there.
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 machine=$CSPROF_SOURCE/emulate/machine plugin=${CSPROF_BUILD:?}/csprof-machine.so
@@ -11,9 +11,10 @@ needs aarch64-linux-gnu-g++ clang-22 ld.lld-22 python3 aarch64-linux-gnu-strip
 ls $libraries/libLLVM*22* >/dev/null 2>&1 || skip "no arm64 libraries: cmake/install-packages.sh arm64"
 [ -z "${KEEP:-}" ] || { work=$KEEP && trap - EXIT && mkdir -p "$work"; }
 cd "$work" || exit 1
-build=${BUILD:-$work/build}
+build=$CSPROF_SOURCE/build/arm64
+[ -e "$build/build.ninja" ] || build=$work/build
 cmake -S "$CSPROF_SOURCE" -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOURCE/cmake/arm64.cmake" \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCSPROF_TESTS=OFF -DCSPROF_EMULATE=OFF >build.log 2>&1 &&
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCSPROF_EMULATE=OFF >build.log 2>&1 &&
     cmake --build "$build" --target csprof csprof-gen >>build.log 2>&1 ||
     { fail "csprof does not build for arm64: $(tail build.log)"; exit 1; }
 mkdir -p lib symfs/share
