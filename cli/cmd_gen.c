@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "cache/store.h"
 #include "cli/gen_options.h"
+#include "cli/gen_recordings.h"
 #include "collect/binary_check.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/result_store.h"
@@ -233,26 +234,6 @@ static void print_summary(const struct gen *gen, const struct csp_profgen *profg
     print_checks(gen, &stats->checks);
 }
 
-static int open_recordings(struct gen *gen)
-{
-    struct csp_diag *diag = &gen->cli->diag;
-    const struct csp_image_options images = {.symfs = gen->symfs,
-                                             .program = gen->options.binary_path,
-                                             .store = gen->options.store,
-                                             .store_given = true};
-    for (size_t i = 0; i < gen->inputs.len; i++) {
-        struct csp_recording *recording = NULL;
-        int error = csp_recording_open(&recording, gen->inputs.data[i], &images, diag);
-        if (recording)
-            csp_vec_push(&gen->recordings, recording);
-        if (error)
-            return error;
-    }
-    if (gen->options.binary_path || !gen->recordings.len)
-        return 0;
-    return csp_recording_main_program(gen->recordings.data[0], &gen->options.binary_path, diag);
-}
-
 static int read_recordings(struct gen *gen, struct csp_profgen *profgen, struct csp_diag *diag)
 {
     int error = 0;
@@ -308,8 +289,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
     return error;
 }
 
-/* Everything that the result and its messages depend on. */
-static void make_key(struct gen *gen, struct csp_run_key *key)
+/* What the result and its messages depend on, beside the recordings. */
+static void begin_key(struct gen *gen, struct csp_run_key *key)
 {
     const struct csp_program_options program = csp_profgen_program_options(&gen->options);
     csp_run_key_begin(key, "profile 1");
@@ -325,8 +306,6 @@ static void make_key(struct gen *gen, struct csp_run_key *key)
         csp_run_key_file(key, "counters", gen->unsymbolized.data[i]);
     csp_run_key_file(key, "profile", gen->profile_path);
     csp_run_key_file(key, "accesses", gen->data_access_path);
-    for (size_t i = 0; i < gen->recordings.len; i++)
-        csp_run_key_recording(key, gen->recordings.data[i]);
 }
 
 /* Whether the output is there already, of these very inputs. */
@@ -345,16 +324,44 @@ static bool is_done(const struct gen *gen)
     return done;
 }
 
+/* Finds the result without opening the recordings, when what opening them told was kept too. Else
+ * nothing was told, and nothing has changed. */
+static bool find_unopened(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
+{
+    struct csp_gen_known known;
+    struct csp_run_key key = {0};
+    struct csp_messages messages;
+    csp_messages_begin(&messages, NULL);
+    bool found = csp_gen_know(gen, &known);
+    if (found) {
+        begin_key(gen, &key);
+        csp_gen_known_key(&known, &key);
+        found = csp_result_store_get(gen->options.store, &key, profgen, profile, &messages.diag);
+    }
+    if (found) {
+        csp_gen_known_tell(gen, &known);
+        csp_messages_again(messages.kept.data, messages.kept.len, &gen->cli->diag);
+    }
+    csp_gen_known_free(gen, &known);
+    csp_run_key_free(&key);
+    csp_messages_free(&messages);
+    return found;
+}
+
 /* The result: the one that was kept, or made, and kept. */
 static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
 {
     struct csp_store *store = gen->options.store;
     struct csp_run_key key = {0};
     struct csp_messages messages;
-    int error = open_recordings(gen);
+    if (find_unopened(gen, profgen, profile))
+        return 0;
+    int error = csp_gen_open_recordings(gen);
     if (error || !store)
         return error ? error : generate(gen, profgen, profile, &gen->cli->diag);
-    make_key(gen, &key);
+    begin_key(gen, &key);
+    for (size_t i = 0; i < gen->recordings.len; i++)
+        csp_run_key_recording(&key, gen->recordings.data[i]);
     if (!csp_result_store_get(store, &key, profgen, profile, &gen->cli->diag)) {
         csp_messages_begin(&messages, &gen->cli->diag);
         error = generate(gen, profgen, profile, &messages.diag);
@@ -405,11 +412,9 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         csp_profgen_close(&profgen);
     }
     csp_buf_free(&profile);
-    for (size_t i = 0; i < gen.recordings.len; i++)
-        csp_recording_close(gen.recordings.data[i]);
+    csp_gen_close_recordings(&gen);
     csp_store_close(gen.options.store);
     csp_bundle_close(&gen.bundle);
-    csp_vec_free(&gen.recordings);
     csp_vec_free(&gen.inputs);
     csp_vec_free(&gen.scripts);
     csp_vec_free(&gen.aggregates);

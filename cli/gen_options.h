@@ -2,6 +2,7 @@
 #ifndef CSP_CLI_GEN_OPTIONS_H
 #define CSP_CLI_GEN_OPTIONS_H
 
+#include "base/messages.h"
 #include "cli/cli.h"
 #include "profgen/bundle.h"
 #include "profgen/profgen.h"
@@ -22,6 +23,7 @@ struct gen {
     const char *profile_path; /* a profile instead of samples */
     const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;
+    struct csp_messages *opening; /* of each: what was told while it was opened */
     const char *output_path, *symfs;
     struct csp_bundle bundle; /* the input, if it is one */
     csp_engine_create_fn *engine;

@@ -26,34 +26,58 @@ void csp_recording_digest(const struct csp_recording *recording, uint8_t digest[
     digest_bytes(recording->file.data, recording->file.size, digest);
 }
 
-/* Whether a process of the recording still runs, in whose root folder the file is. */
-static bool is_in_a_process(const struct csp_recording *recording, const char *path)
+void csp_recording_outline(const struct csp_recording *recording,
+                           struct csp_recording_outline *outline)
 {
+    const struct csp_map_entry *thread;
+    struct csp_map seen = {0};
     size_t cursor = 0;
+    *outline = (struct csp_recording_outline){0};
+    csp_recording_digest(recording, outline->digest);
+    for (uint32_t i = 0; i < csp_spaces_binary_count(recording->spaces); i++)
+        csp_vec_push(&outline->files, *csp_spaces_binary(recording->spaces, i));
+    while ((thread = csp_map_next(&recording->pid_of_tid, &cursor))) {
+        uint32_t pid = (uint32_t)(thread->value - 1);
+        uint64_t *is_there = csp_map_at(&seen, pid);
+        if (!*is_there)
+            csp_vec_push(&outline->processes, pid);
+        *is_there = 1;
+    }
+    csp_map_free(&seen);
+}
+
+void csp_recording_outline_free(struct csp_recording_outline *outline)
+{
+    csp_vec_free(&outline->files);
+    csp_vec_free(&outline->processes);
+}
+
+/* Whether a process of the recording still runs, in whose root folder the file is. */
+static bool is_in_a_process(const struct csp_recording_outline *outline, const char *path)
+{
     bool found = false;
-    struct csp_map_entry *thread;
-    while (!found && path[0] == '/' && (thread = csp_map_next(&recording->pid_of_tid, &cursor))) {
-        char *there = csp_asprintf("/proc/%" PRIu64 "/root%s", thread->value - 1, path);
+    for (size_t i = 0; i < outline->processes.len && !found && path[0] == '/'; i++) {
+        char *there = csp_asprintf("/proc/%" PRIu32 "/root%s", outline->processes.data[i], path);
         found = access(there, R_OK) == 0;
         free(there);
     }
     return found;
 }
 
-bool csp_recording_key(struct csp_recording *recording, struct csp_buf *key)
+bool csp_recording_outline_key(const struct csp_recording_outline *outline,
+                               struct csp_images *images, struct csp_buf *key)
 {
     uint8_t digest[16];
     bool known = true;
-    csp_recording_digest(recording, digest);
     csp_buf_add_string(key, "recording ");
-    add_digest(key, digest);
+    add_digest(key, outline->digest);
     csp_buf_add_char(key, '\n');
-    for (uint32_t i = 0; i < csp_spaces_binary_count(recording->spaces); i++) {
-        const struct csp_binary *binary = csp_spaces_binary(recording->spaces, i);
+    for (size_t i = 0; i < outline->files.len; i++) {
+        const struct csp_binary *binary = &outline->files.data[i];
         char build_id[41];
         const char *why = NULL;
         const struct csp_image *image =
-            csp_images_find_file(recording->images, binary->path, &binary->build_id, &why);
+            csp_images_find_file(images, binary->path, &binary->build_id, &why);
         csp_build_id_text(&binary->build_id, build_id);
         csp_buf_printf(key, "mapped %s (%s) ", binary->path, build_id);
         if (image) {
@@ -62,8 +86,17 @@ bool csp_recording_key(struct csp_recording *recording, struct csp_buf *key)
             csp_buf_add_char(key, '\n');
         } else {
             csp_buf_printf(key, "%s\n", why);
-            known &= !is_in_a_process(recording, binary->path);
+            known &= !is_in_a_process(outline, binary->path);
         }
     }
+    return known;
+}
+
+bool csp_recording_key(struct csp_recording *recording, struct csp_buf *key)
+{
+    struct csp_recording_outline outline;
+    csp_recording_outline(recording, &outline);
+    bool known = csp_recording_outline_key(&outline, recording->images, key);
+    csp_recording_outline_free(&outline);
     return known;
 }

@@ -88,6 +88,13 @@ static size_t highest(const uint64_t *counts, size_t count)
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
                                struct csp_diag *diag)
 {
+    uint32_t number;
+    return csp_recording_main_binary(recording, &number, path, diag);
+}
+
+int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number, const char **path,
+                              struct csp_diag *diag)
+{
     const struct csp_spaces *spaces = csp_recording_spaces(recording);
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     struct csp_records *records;
@@ -123,6 +130,7 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
                              : "is not found here");
     else
         *path = programs.images[best]->path;
+    *number = (uint32_t)best;
     csp_map_free(&programs.of_process);
     free(programs.samples);
     free(programs.images);

@@ -11,6 +11,9 @@
  * or the file is missing; the message names it. */
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
                                struct csp_diag *diag);
+/* The same, which also tells its number in csp_spaces, which follows from the recording alone. */
+int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number, const char **path,
+                              struct csp_diag *diag);
 
 /* Who else wants to see what is read; each may be null. A negative return stops. */
 struct csp_recording_watch {

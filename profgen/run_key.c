@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/own_code.h"
-#include "decode/recording_key.h"
 #include "profgen/aggregate.h"
 
 #include <inttypes.h>
@@ -65,6 +64,12 @@ void csp_run_key_program(struct csp_run_key *key, const struct csp_program_optio
 void csp_run_key_recording(struct csp_run_key *key, struct csp_recording *recording)
 {
     key->unknown |= !csp_recording_key(recording, &key->text);
+}
+
+void csp_run_key_outline(struct csp_run_key *key, const struct csp_recording_outline *outline,
+                         struct csp_images *images)
+{
+    key->unknown |= !csp_recording_outline_key(outline, images, &key->text);
 }
 
 void csp_run_key_free(struct csp_run_key *key)

@@ -4,7 +4,7 @@
 #define CSP_PROFGEN_RUN_KEY_H
 
 #include "base/buf.h"
-#include "decode/recording.h"
+#include "decode/recording_key.h"
 #include "profgen/program.h"
 
 #include <stdbool.h>
@@ -25,6 +25,9 @@ void csp_run_key_file(struct csp_run_key *key, const char *what, const char *pat
  * itself, only csp_debug_info_is_split knows, later. */
 void csp_run_key_program(struct csp_run_key *key, const struct csp_program_options *program);
 void csp_run_key_recording(struct csp_run_key *key, struct csp_recording *recording);
+/* The same of a recording that was not opened, whose files are looked for among `images`. */
+void csp_run_key_outline(struct csp_run_key *key, const struct csp_recording_outline *outline,
+                         struct csp_images *images);
 void csp_run_key_free(struct csp_run_key *key);
 
 #endif

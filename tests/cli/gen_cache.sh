@@ -45,9 +45,12 @@ gen first "${inputs[@]}"
 same first without
 expect "aggregates" "$(entries aggregates)" 99
 expect "profiles" "$(entries profiles)" 1
+expect "recordings" "$(entries recordings)" 99
+expect "recordings not opened, the first time" "$(grep -c 'not opened' first.messages)" 0
 gen second "${inputs[@]}"
 same second without
 expect "profiles, the second time" "$(entries profiles)" 1
+expect "recordings not opened, the second time" "$(grep -c 'not opened' second.messages)" 99
 
 record data100 100
 inputs+=(-i data100)
@@ -81,11 +84,67 @@ cp program kept && cp other program
 gen before -i data1
 cp program aside && llvm-strip-22 -o program aside && cp data1 copied
 "$csprof" gen -q -i copied -o none 2>messages && fail "a program that was stripped meanwhile makes no difference"
+"$csprof" gen -q -i data1 -o none 2>messages && fail "… nor with a recording that is known"
 cp aside program
 
+# So it is where the recording need not be opened: by all that it mapped, too.
+looks_at() { # NAME ARGUMENT...: opened once, and what opening it told is told again
+    gen "$1" "${@:2}"
+    gen "$1-again" "${@:2}"
+    gen "$1-without" --no-cache "${@:2}"
+    same "$1" "$1-without"
+    same "$1-again" "$1-without"
+    expect "$1: opened" "$(grep -c 'not opened' "$1.messages")" 0
+    expect "$1: opened again" "$(grep -c 'not opened' "$1-again.messages")" 1
+}
+head -c -50 data1 >cut
+looks_at cut-short -i cut
+grep -q 'warning: cut: ' cut-short-again.messages || fail "what opening a damaged recording told is not told again"
+looks_at json --json -i data2
+looks_at named -b program -i data2
+cp program longer && printf x >>longer && cp longer program
+looks_at longer-program -i data1
+looks_at longer-named -b program -i data2
+cp aside program
+gen as-before -i data1
+expect "the program as it was: opened" "$(grep -c 'not opened' as-before.messages)" 1
+cp data2 data1-other && cp data1 data1-kept && cp data1-other data1
+looks_at other-recording -i data1
+cmp -s other-recording as-before && fail "another recording at the same place makes no difference"
+cp data1-kept data1
+mkdir files && cp program files
+looks_at symfs --symfs files -i data1
+rm files/program
+"$csprof" gen -q --symfs files -i data1 -o none 2>messages && fail "a program that is gone makes no difference"
+rm -r files
+"$csprof" gen -q --symfs files -i data1 -o none 2>messages && fail "a folder that is gone makes no difference"
+"$csprof" gen -q -o from-pipe -i <(cat data1) || fail "a recording from a pipe"
+cmp from-pipe <("$csprof" gen -q -i data1 -o -) || fail "a recording from a pipe: another profile"
+if [ -d /usr/aarch64-linux-gnu/include ]; then
+    echo 'int twice(int n) { for (int i = 0; i < 3; i++) __asm__ volatile("" : "+r"(n)); return n * 2; }' >twice.c
+    echo 'int twice(int); int main(void) { volatile int s = 0; for (int i = 0; i < 9000; i++) s += twice(i); return 0; }' >calls.c
+    both=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling -fuse-ld=lld-22
+        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -Wl,--build-id)
+    clang-22 "${both[@]}" -shared -fPIC -o libtwice.so twice.c || exit 1
+    clang-22 "${both[@]}" -o calls calls.c -L. -ltwice -Wl,-rpath,"$work" || exit 1
+    record data-calls 1 ./calls
+    looks_at library -i data-calls
+    cp libtwice.so kept.so && printf x >>libtwice.so
+    looks_at longer-library -i data-calls
+    rm libtwice.so
+    looks_at no-library -i data-calls
+    grep -q 'libtwice.so.* was not found' no-library-again.messages || fail "a library that is gone is not told"
+    cp kept.so libtwice.so
+    gen library-back -i data-calls
+    expect "the library as it was: opened" "$(grep -c 'not opened' library-back.messages)" 1
+    same library-back library-again
+else
+    echo "left out: libraries, because libc6-dev-arm64-cross is not installed"
+fi
+
 # Damage is told once, and makes no difference.
-for kind in profiles aggregates; do
-    [ $kind = profiles ] || rm -r cache/profiles
+for kind in recordings profiles aggregates; do
+    [ $kind != aggregates ] || rm -r cache/profiles
     find cache/$kind -type f | while read -r entry; do
         printf x | dd of="$entry" bs=1 seek=200 conv=notrunc status=none
     done
@@ -96,6 +155,7 @@ for kind in profiles aggregates; do
     cmp mended hundred || fail "mended $kind make a difference"
     expect "messages of mended $kind" "$(grep -c 'made again' mended.messages)" 0
 done
+rm -r cache/recordings
 find cache/aggregates -type f | head -n 3 | while read -r entry; do truncate -s 100 "$entry"; done
 "$csprof" cache verify >/dev/null 2>messages
 expect "verify" "$?" 5
