@@ -81,6 +81,20 @@ static void add_count(struct adding *adding, uint32_t number)
                     is_probe ? callee : translate(adding, callee), count);
 }
 
+/* The sets are of the other binary: what is in them is not what the tree's own sets have. */
+static void add_zeros(struct adding *adding, const struct csp_profile_zero *zeros)
+{
+    const struct csp_probes *probes = &adding->of->probes;
+    uint32_t node = adding->nodes[zeros->node];
+    adding->seen[adding->other->nodes.data[zeros->node].name] = 1;
+    if (node == CSP_PROFILE_TOP)
+        return;
+    for (uint32_t id = probes->nodes.data[zeros->set].first_probe; id != CSP_NO_PROBE;
+         id = probes->probes.data[id].next)
+        csp_context_add(adding->tree, node, probes->probes.data[id].index,
+                        probes->probes.data[id].discriminator, CSP_INTERN_NONE, 0);
+}
+
 static void tell(const struct adding *adding, struct csp_diag *diag)
 {
     struct csp_across_stats *stats = adding->stats;
@@ -116,6 +130,8 @@ void csp_tree_add_build(struct csp_context_tree *tree, struct csp_program *progr
         add_node(&adding, i);
     for (uint32_t i = 0; i < other->counts.len; i++)
         add_count(&adding, i);
+    for (size_t i = 0; i < other->zeros.len; i++)
+        add_zeros(&adding, &other->zeros.data[i]);
     tell(&adding, diag);
     free(adding.nodes);
     free(adding.seen);

@@ -31,6 +31,14 @@ void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t prob
     *count_of(tree, node, probe, discriminator, callee) += count;
 }
 
+void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node)
+{
+    if (tree->nodes.data[node].zeros == inline_node + 1)
+        return;
+    tree->nodes.data[node].zeros = inline_node + 1;
+    csp_vec_push(&tree->zeros, (struct csp_profile_zero){node, inline_node});
+}
+
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count)
 {
@@ -69,6 +77,7 @@ void csp_context_free(struct csp_context_tree *tree)
     csp_vec_free(&tree->nodes);
     csp_vec_free(&tree->counts);
     csp_vec_free(&tree->types);
+    csp_vec_free(&tree->zeros);
     csp_intern_free(&tree->node_keys);
     csp_intern_free(&tree->count_keys);
 }
@@ -109,11 +118,16 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
     data.types = types;
     data.type_len = tree->types.len;
     add_counts(tree, names, bodies, targets, &data);
+    struct csp_profile_zero *zeros = tree->zeros.data;
+    data.zeros = zeros;
+    data.zero_len = tree->zeros.len;
+    tree->zeros.data = NULL;
     csp_context_free(tree);
     struct csp_profile *profile = csp_profile_build(&data, update_totals);
     free(nodes);
     free(bodies);
     free(targets);
     free(types);
+    free(zeros);
     return profile;
 }

@@ -14,6 +14,7 @@ struct csp_context_node {
     uint64_t hash;          /* control-flow checksum */
     uint64_t head, total;
     bool counted, inlined;
+    uint32_t zeros; /* the set that was last said to be zero, + 1 */
 };
 
 /* A count at a probe (or at a line from the function's start); with a callee, of calls to it. */
@@ -33,6 +34,7 @@ struct csp_context_tree {
     struct csp_intern count_keys; /* struct csp_context_count */
     CSP_VEC(uint64_t) counts;
     CSP_VEC(struct csp_context_type) types;
+    CSP_VEC(struct csp_profile_zero) zeros; /* the set: probes of an inline node of the binary */
 };
 
 /* The child of a node, made when it is new. */
@@ -41,14 +43,16 @@ uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint3
 /* Adds to the count of a probe, or of its calls to a callee; adding zero makes it known. */
 void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                      uint32_t discriminator, uint32_t callee, uint64_t count);
+/* All probes of an inline node are known, and zero where nothing was or will be added. */
+void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node);
 /* Makes the count of a probe or line at least `count`, and known. */
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count);
 /* The count of a probe or line; 0 when there is none. */
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator);
-/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. The tree is
- * empty then: both at once would take twice the memory. */
+/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data, and
+ * the sets of zeros. The tree is empty then: both at once would take twice the memory. */
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
                                         const struct csp_intern *names,
                                         const struct csp_profile_data *kind, bool update_totals);

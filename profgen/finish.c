@@ -147,6 +147,24 @@ int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
     return 0;
 }
 
+/* By inline node, its probes; they are in the one array `memory`. */
+static struct csp_profile_zero_set *zero_sets(const struct csp_probes *probes,
+                                              struct csp_profile_zero_place **memory)
+{
+    struct csp_profile_zero_place *places = csp_calloc(probes->probes.len + 1, sizeof *places);
+    *memory = places;
+    struct csp_profile_zero_set *sets = csp_calloc(probes->nodes.len + 1, sizeof *sets);
+    for (size_t node = 0; node < probes->nodes.len; node++) {
+        sets[node].places = places;
+        for (uint32_t id = probes->nodes.data[node].first_probe; id != CSP_NO_PROBE;
+             id = probes->probes.data[id].next)
+            places[sets[node].len++] = (struct csp_profile_zero_place){
+                probes->probes.data[id].index, probes->probes.data[id].discriminator};
+        places += sets[node].len;
+    }
+    return sets;
+}
+
 /* From counters to a profile, not finished yet. */
 static int generate(struct csp_profgen *gen, const struct csp_counters *counters,
                     struct csp_diag *diag)
@@ -158,13 +176,20 @@ static int generate(struct csp_profgen *gen, const struct csp_counters *counters
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
         error = explain_no_counts(gen, counters, diag);
-    if (!error)
+    if (!error) {
+        struct csp_profile_zero_place *places;
+        struct csp_profile_zero_set *sets = zero_sets(&gen->program.probes, &places);
         gen->profile = csp_context_profile(
             &tree, &gen->program.names,
             &(struct csp_profile_data){.context_sensitive = !gen->flat,
                                        .by_lines = !gen->program.uses_probes,
-                                       .fs_discriminators = gen->program.fs_discriminators},
+                                       .fs_discriminators = gen->program.fs_discriminators,
+                                       .zero_sets = sets,
+                                       .zero_set_len = gen->program.probes.nodes.len},
             options->profile.update_totals);
+        free(places);
+        free(sets);
+    }
     csp_context_free(&tree);
     return error;
 }

@@ -5,12 +5,6 @@
 #include "profgen/missing_frames.h"
 #include "profgen/recursion.h"
 
-/* Where the counts of an inline node go, in the context at hand. */
-struct place {
-    uint32_t tree_node;
-    bool zero_filled;
-};
-
 struct generator {
     struct csp_program *program;
     const struct csp_counters *counters;
@@ -20,8 +14,8 @@ struct generator {
     struct csp_missing_frames *missing;
     struct csp_touched_probes touched;
     struct csp_spans spans;
-    struct csp_map places_of; /* (inline node, function) to place + 1, in the context at hand */
-    CSP_VEC(struct place) places;
+    /* (inline node, function) to tree node + 1: where counts go, in the context at hand */
+    struct csp_map tree_nodes;
     CSP_VEC(uint64_t) path;
     CSP_VEC(struct csp_frame) frames;
     bool inferred, cut; /* the context at hand was completed, or cut, at one of its places */
@@ -126,34 +120,21 @@ static uint32_t walk_frames(struct generator *generator, uint32_t inline_node)
     return node;
 }
 
-/* The place for the counts of a probe in a context. Valid until the next call. */
-static struct place *place_of(struct generator *generator, uint32_t context,
-                              const struct csp_probe *probe)
+/* The tree node for the counts of a probe in a context. */
+static uint32_t tree_node_of(struct generator *generator, uint32_t context,
+                             const struct csp_probe *probe)
 {
     uint32_t function = csp_functions_at(&generator->program->functions, probe->address);
-    uint64_t *known = csp_map_at(&generator->places_of, (uint64_t)probe->node << 32 | function);
+    uint64_t *known = csp_map_at(&generator->tree_nodes, (uint64_t)probe->node << 32 | function);
     if (!*known) {
         size_t count;
         const uint64_t *calls = complete_calls(generator, context, probe->address, &count);
         generator->frames.len = 0;
         add_caller_frames(generator, calls, count);
         add_inline_frames(generator, probe->node, 0);
-        csp_vec_push(&generator->places,
-                     (struct place){.tree_node = walk_frames(generator, probe->node)});
-        *known = generator->places.len;
+        *known = (uint64_t)walk_frames(generator, probe->node) + 1;
     }
-    return &generator->places.data[*known - 1];
-}
-
-/* Probes of a function that ran, but which did not run themselves, are known to be cold; those that
- * are not in the binary at all are not known, and the compiler will infer their counts. */
-static void zero_fill(struct generator *generator, uint32_t inline_node, uint32_t tree_node)
-{
-    const struct csp_probes *probes = &generator->program->probes;
-    for (uint32_t id = probes->nodes.data[inline_node].first_probe; id != CSP_NO_PROBE;
-         id = probes->probes.data[id].next)
-        csp_context_add(generator->tree, tree_node, probes->probes.data[id].index,
-                        probes->probes.data[id].discriminator, CSP_INTERN_NONE, 0);
+    return (uint32_t)(*known - 1);
 }
 
 /* Being entered, an inlined function says how often its callsite ran. */
@@ -188,15 +169,16 @@ static void count_ranges(struct generator *generator, uint32_t context,
         uint64_t hits = generator->touched.counts[id];
         if (probe->type != CSP_PROBE_BLOCK || !hits)
             continue;
-        struct place *place = place_of(generator, context, probe);
-        if (!place->zero_filled)
-            zero_fill(generator, probe->node, place->tree_node);
-        place->zero_filled = true;
-        csp_context_add(generator->tree, place->tree_node, probe->index, probe->discriminator,
-                        CSP_INTERN_NONE, hits);
-        generator->tree->nodes.data[place->tree_node].total += hits;
+        uint32_t node = tree_node_of(generator, context, probe);
+        /* Probes of a function that ran, but which did not run themselves, are known to be cold;
+         * those that are not in the binary at all are not known, and the compiler will infer their
+         * counts. */
+        csp_context_add_zeros(generator->tree, node, probe->node);
+        csp_context_add(generator->tree, node, probe->index, probe->discriminator, CSP_INTERN_NONE,
+                        hits);
+        generator->tree->nodes.data[node].total += hits;
         if (csp_probe_is_entry(probe))
-            count_entry(generator, probe->node, place->tree_node, hits);
+            count_entry(generator, probe->node, node, hits);
     }
 }
 
@@ -208,7 +190,7 @@ static void count_branches(struct generator *generator, uint32_t context,
         if (id == CSP_NO_PROBE)
             continue;
         const struct csp_probe *probe = probe_at(generator, id);
-        uint32_t node = place_of(generator, context, probe)->tree_node;
+        uint32_t node = tree_node_of(generator, context, probe);
         csp_context_add(generator->tree, node, probe->index, 0, CSP_INTERN_NONE, branches[i].count);
         generator->tree->nodes.data[node].total += branches[i].count;
         uint32_t callee = csp_program_callee_name(generator->program, branches[i].to);
@@ -240,8 +222,7 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     size_t range = 0, branch = 0;
     for (uint32_t context = 0; context < counters->contexts.entries.len; context++) {
-        csp_map_free(&generator.places_of);
-        generator.places.len = 0;
+        csp_map_free(&generator.tree_nodes);
         generator.inferred = generator.cut = false;
         size_t count = same_context(ranges, range, counters->ranges.counts.len, context);
         count_ranges(&generator, context, ranges + range, count);
@@ -256,8 +237,7 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     free(branches);
     csp_missing_frames_destroy(generator.missing);
     csp_touched_free(&generator.touched);
-    csp_map_free(&generator.places_of);
-    csp_vec_free(&generator.places);
+    csp_map_free(&generator.tree_nodes);
     csp_vec_free(&generator.path);
     csp_vec_free(&generator.frames);
     csp_vec_free(&generator.spans.spans);

@@ -114,9 +114,10 @@ class PreInliner
 {
   public:
     PreInliner(SampleContextTracker &profiles, const csp::FunctionIds &functions,
-               const csp_preinline_options &how, const csp_preinline_thresholds &limits,
-               csp_inline_sizes *known)
-        : tracker(profiles), ids(functions), options(how), thresholds(limits), sizes(known)
+               const csp::ZeroFill &zeroFill, const csp_preinline_options &how,
+               const csp_preinline_thresholds &limits, csp_inline_sizes *known)
+        : tracker(profiles), ids(functions), zeros(zeroFill), options(how), thresholds(limits),
+          sizes(known)
     {
     }
 
@@ -193,8 +194,7 @@ class PreInliner
         if (sizes)
             if (std::optional<uint32_t> size = sizeOf(context))
                 return *size;
-        const FunctionSamples *samples = context->getFunctionSamples();
-        return static_cast<uint32_t>(samples->getBodySamples().size());
+        return static_cast<uint32_t>(zeros.places(*context->getFunctionSamples()));
     }
 
     void addCandidates(Queue &queue, const FunctionSamples *caller, const FunctionSamples &inliner)
@@ -267,6 +267,7 @@ class PreInliner
 
     SampleContextTracker &tracker;
     const csp::FunctionIds &ids;
+    const csp::ZeroFill &zeros;
     const csp_preinline_options &options;
     const csp_preinline_thresholds &thresholds;
     csp_inline_sizes *sizes;
@@ -276,8 +277,8 @@ class PreInliner
 } // namespace
 
 uint64_t csp_preinline_run(SampleContextTracker &tracker, const csp::FunctionIds &ids,
-                           const csp_preinline_options &options,
+                           const csp::ZeroFill &zeros, const csp_preinline_options &options,
                            const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes)
 {
-    return PreInliner(tracker, ids, options, thresholds, sizes).run();
+    return PreInliner(tracker, ids, zeros, options, thresholds, sizes).run();
 }

@@ -4,6 +4,7 @@
 
 #include "profgen/llvm/function_ids.h"
 #include "profgen/llvm/preinline.h"
+#include "profgen/llvm/zero_fill.h"
 
 #include "llvm/ProfileData/ProfileCommon.h"
 #include "llvm/Transforms/IPO/SampleContextTracker.h"
@@ -17,7 +18,7 @@ struct csp_preinline_thresholds {
  * no longer in it. `sizes` may be null when the options do not need them. Returns how many were not
  * to be inlined because they are in another compile unit than their inliner. */
 uint64_t csp_preinline_run(llvm::SampleContextTracker &tracker, const csp::FunctionIds &ids,
-                           const csp_preinline_options &options,
+                           const csp::ZeroFill &zeros, const csp_preinline_options &options,
                            const csp_preinline_thresholds &thresholds, csp_inline_sizes *sizes);
 
 #endif

@@ -27,6 +27,9 @@ class Builder
             const csp_profile_body &body = data.bodies[i];
             samples[body.node]->addBodySamples(body.probe, body.discriminator, body.count);
         }
+        profile.zeros.keep(data);
+        for (size_t i = 0; i < data.zero_len; i++)
+            profile.zeros.mark(*samples[data.zeros[i].node], data.zeros[i].set);
         for (size_t i = 0; i < data.target_len; i++) {
             const csp_profile_target &target = data.targets[i];
             samples[target.node]->addCalledTargetSamples(target.probe, target.discriminator,

@@ -47,12 +47,29 @@ struct csp_profile_type {
     uint64_t count;
 };
 
+/* Places of a function, and a context that has zero where it has no other count for them. */
+struct csp_profile_zero_place {
+    uint32_t probe, discriminator;
+};
+
+struct csp_profile_zero_set {
+    const struct csp_profile_zero_place *places;
+    size_t len;
+};
+
+struct csp_profile_zero {
+    uint32_t node, set;
+};
+
 struct csp_profile_data {
     const struct csp_profile_node *nodes;
     const struct csp_profile_body *bodies;
     const struct csp_profile_target *targets;
     const struct csp_profile_type *types;
     size_t node_len, body_len, target_len, type_len;
+    const struct csp_profile_zero *zeros;
+    const struct csp_profile_zero_set *zero_sets;
+    size_t zero_len, zero_set_len;
     bool context_sensitive; /* nodes are contexts; else they are the inline tree of the binary */
     bool by_lines;          /* `probe` is a line from the function's start */
     bool fs_discriminators;

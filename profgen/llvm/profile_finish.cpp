@@ -120,9 +120,9 @@ uint64_t preinline(csp_profile &profile, const csp_profile_options &options,
     SampleContextTracker tracker(profile.map, nullptr);
     if (!profile.tree.empty())
         track(profile, tracker);
-    uint64_t otherUnits =
-        csp_preinline_run(tracker, profile.ids, options.preinline, {limits.cold, limits.hottest},
-                          options.preinline.by_context_cost ? options.sizes : nullptr);
+    uint64_t otherUnits = csp_preinline_run(
+        tracker, profile.ids, profile.zeros, options.preinline, {limits.cold, limits.hottest},
+        options.preinline.by_context_cost ? options.sizes : nullptr);
     SampleProfileMap result;
     SampleContextFrameVector path;
     for (auto &child : tracker.getRootContext().getAllChildContext())
@@ -252,6 +252,8 @@ void finishContexts(csp_profile &profile, const csp_profile_options &options,
         SampleContextTrimmer(profile.map)
             .trimAndMergeColdContextProfiles(limits.hot, options.trim_cold, merge,
                                              options.cold_context_depth, options.preinline.enabled);
+    for (auto &item : profile.map)
+        profile.zeros.expand(item.second);
     result.merged_contexts = result.contexts - profile.map.size();
     if (options.nested) {
         ProfileConverter(profile.map).convertCSProfiles();

@@ -4,6 +4,7 @@
 
 #include "profgen/llvm/function_ids.h"
 #include "profgen/llvm/profile.h"
+#include "profgen/llvm/zero_fill.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/ProfileData/SampleProf.h"
@@ -34,6 +35,7 @@ struct csp_profile {
     bool preinlined = false, md5 = false;
     /* What the contexts in the map point at. */
     csp::ContextFrames frames;
+    csp::ZeroFill zeros;  /* of contexts that are not merged yet */
     csp::FunctionIds ids; /* of the functions in the map, until it is finished */
     std::unique_ptr<llvm::LLVMContext> context;
     std::unique_ptr<llvm::sampleprof::SampleProfileReader> reader;
