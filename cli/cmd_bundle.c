@@ -210,7 +210,7 @@ const struct csp_command csp_command_bundle = {
         "\n"
         "  -o, --output FILE   where to write\n"
         "  -b, --binary FILE   the profiled binary, by default the one that most of the first\n"
-        "                      recording's callchains are in\n"
+        "                      recording's samples were taken in\n"
         "  --symfs DIR         where the recordings' files are, instead of at their own paths\n"
         "  --scrub             hand over aggregates instead of recordings, which have the host's\n"
         "                      name, the command line, paths and addresses of processes; and no\n"

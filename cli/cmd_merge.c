@@ -353,7 +353,7 @@ const struct csp_command csp_command_merge = {
         "  --memory BYTES      how much the samples may take (256Mi); what does not fit is put\n"
         "                      aside in $TMPDIR\n"
         "  -b, --binary FILE   of recordings: the binary, by default the one that most of the\n"
-        "                      first recording's callchains are in\n"
+        "                      first recording's samples were taken in\n"
         "  --symfs DIR         where the recordings' files are, instead of at their own paths\n"
         "  --across-builds     aggregates of several builds of a program into a profile (not an\n"
         "                      aggregate) for the one that the first -b names; a -b for each.\n"
