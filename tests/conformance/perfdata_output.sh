@@ -44,7 +44,8 @@ fi
 
 # Continuous trace, from which samples are cut.
 "$CSPROF_SOURCE/tests/programs/build.sh" . deep_recursion || exit $?
-"$csprof" collect -q --emulate --window 1000000000 --period 20011 -o data -- ./deep_recursion 1 >/dev/null 2>&1 &&
-    "$csprof" decode -q -i data --format perfdata -o cut.data || exit 1
+"$csprof" collect -q --emulate --window 1000000000 --period 20011 -o data -- ./deep_recursion 1 >/dev/null 2>&1
+[ $? = 5 ] || fail "no pause was recorded, and collect does not say so"
+"$csprof" decode -q -i data --format perfdata -o cut.data || exit 1
 [ "$(perf script -i cut.data -F ip 2>/dev/null | grep -c .)" -gt 1000 ] || fail "no samples were cut from the trace"
 exit $failed
