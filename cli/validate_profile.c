@@ -2,6 +2,8 @@
 #include "cli/validate_options.h"
 
 #include "base/parse.h"
+#include "profgen/llvm/instr_profile.h"
+#include "validate/entry_table.h"
 #include "validate/profile_fit.h"
 #include "validate/profile_overlap.h"
 #include "validate/truth_profile.h"
@@ -84,6 +86,27 @@ static int read_b(const struct comparison *job, struct csp_profile_table *table,
     return csp_truth_profile(table, job->b, job->binary, diag);
 }
 
+/* Both profiles' entries of functions: an instrumented profile tells no more. */
+static int read_entries(const struct comparison *job, struct csp_profile_table *a,
+                        struct csp_profile_table *b)
+{
+    struct csp_diag *diag = &job->cli->diag;
+    struct csp_profile_table whole = {0};
+    if (job->min_block > 0 || job->min_context > 0 || job->has_callers)
+        return csp_fail(
+            diag, CSP_ERR_USAGE,
+            "%s is an instrumented profile, of which only functions can be compared: use "
+            "--min-function-overlap",
+            job->b);
+    int error = csp_profile_table_read(&whole, job->a, diag);
+    if (!error)
+        error = csp_entry_table_of(a, &whole, job->a, diag);
+    if (!error)
+        error = csp_entry_table_read(b, job->b, diag);
+    csp_profile_table_free(&whole);
+    return error;
+}
+
 static int check_overlap(const struct comparison *job, const struct csp_profile_overlap *overlap)
 {
     struct csp_cli *cli = job->cli;
@@ -118,9 +141,10 @@ static int compare(const struct comparison *job)
 {
     struct csp_profile_table a = {0}, b = {0};
     struct csp_profile_overlap overlap = {0};
-    bool exact = csp_truth_is(job->b);
-    int error = csp_profile_table_read(&a, job->a, &job->cli->diag);
-    if (!error)
+    bool exact = csp_truth_is(job->b), entries = csp_instr_profile_is(job->b);
+    int error =
+        entries ? read_entries(job, &a, &b) : csp_profile_table_read(&a, job->a, &job->cli->diag);
+    if (!error && !entries)
         error = read_b(job, &b, exact);
     if (!error && job->has_callers) {
         csp_profile_table_cut_contexts(&a, job->callers);
@@ -132,7 +156,8 @@ static int compare(const struct comparison *job)
         error = csp_fail(&job->cli->diag, CSP_ERR_USAGE,
                          "--min-context-overlap: exact counts have no contexts to compare with");
     if (!error) {
-        overlap.no_contexts = exact;
+        overlap.no_contexts = exact || entries;
+        overlap.entries = entries;
         print_overlap(job, &overlap);
         error = check_overlap(job, &overlap);
     }

@@ -25,6 +25,7 @@ struct csp_one_sided {
 };
 
 struct csp_profile_overlap {
+    bool entries; /* set by the caller: of functions' entries alone; nothing is told of blocks */
     bool no_contexts; /* set by the caller: B was counted without any; nothing is told of them */
     double function, block, context;
     double block_in_functions; /* of each function's blocks alone, weighted by B */

@@ -18,9 +18,11 @@ static void text_alone(const char *what, const struct csp_one_sided *alone, cons
 
 void csp_profile_overlap_text(const struct csp_profile_overlap *overlap, struct csp_buf *out)
 {
-    csp_buf_printf(out, "overlap by functions   %.3f%%\n", 100 * overlap->function);
-    csp_buf_printf(out, "overlap by blocks      %.3f%% (within functions: %.3f%%)\n",
-                   100 * overlap->block, 100 * overlap->block_in_functions);
+    csp_buf_printf(out, "overlap by functions   %.3f%%%s\n", 100 * overlap->function,
+                   overlap->entries ? " (of how often each was entered)" : "");
+    if (!overlap->entries)
+        csp_buf_printf(out, "overlap by blocks      %.3f%% (within functions: %.3f%%)\n",
+                       100 * overlap->block, 100 * overlap->block_in_functions);
     if (!overlap->no_contexts)
         csp_buf_printf(out, "overlap by contexts    %.3f%%\n", 100 * overlap->context);
     text_alone("missing functions", &overlap->missing_functions, "B", out);
@@ -33,7 +35,8 @@ void csp_profile_overlap_text(const struct csp_profile_overlap *overlap, struct 
         text_alone("changed functions", &overlap->changed_functions,
                    "A: their blocks are not the same", out);
     text_differences(&overlap->functions, "functions", out);
-    text_differences(&overlap->blocks, "blocks", out);
+    if (!overlap->entries)
+        text_differences(&overlap->blocks, "blocks", out);
     if (!overlap->no_contexts)
         text_differences(&overlap->contexts, "contexts", out);
 }
@@ -62,8 +65,10 @@ static void json_differences(const char *key, const csp_differences *list, struc
 void csp_profile_overlap_json(const struct csp_profile_overlap *overlap, struct csp_json *json)
 {
     csp_json_real(json, "function_overlap", overlap->function);
-    csp_json_real(json, "block_overlap", overlap->block);
-    csp_json_real(json, "block_overlap_in_functions", overlap->block_in_functions);
+    if (!overlap->entries) {
+        csp_json_real(json, "block_overlap", overlap->block);
+        csp_json_real(json, "block_overlap_in_functions", overlap->block_in_functions);
+    }
     if (!overlap->no_contexts)
         csp_json_real(json, "context_overlap", overlap->context);
     json_alone("missing_functions", &overlap->missing_functions, json);
@@ -74,7 +79,8 @@ void csp_profile_overlap_json(const struct csp_profile_overlap *overlap, struct 
     }
     json_alone("changed_functions", &overlap->changed_functions, json);
     json_differences("functions", &overlap->functions, json);
-    json_differences("blocks", &overlap->blocks, json);
+    if (!overlap->entries)
+        json_differences("blocks", &overlap->blocks, json);
     if (!overlap->no_contexts)
         json_differences("contexts", &overlap->contexts, json);
 }

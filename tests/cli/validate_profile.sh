@@ -143,4 +143,49 @@ validate 2 a b --max-lost 3
 printf 'csprof-truth 1\ncounts\ncode 1000 1010 5\n' >truth
 validate 2 a truth
 grep -q 'holds counts by address: name the binary (-b)' messages || fail "$(cat messages)"
+
+# An instrumented profile: how often each function was entered, wherever it was inlined.
+cat >instrumented.text <<'END'
+:fe
+main
+24
+1
+1
+
+main.c:local
+25
+2
+300
+7
+
+outer
+26
+1
+100
+END
+llvm-profdata-22 merge -o instrumented instrumented.text
+profile sampled.text <<'END'
+main:200:0
+ 1: 0
+ 3: local:200
+  1: 200
+  !CFGChecksum: 7
+ !CFGChecksum: 5
+local:101:101
+ 1: 101
+ !CFGChecksum: 7
+outer:97:97
+ 1: 97
+ !CFGChecksum: 6
+END
+# Of 398 entries main has 0, local 301, outer 97; of 401 really 1, 300, 100: 0 + 300 / 401 + 97 / 398.
+validate 0 sampled.text instrumented
+expect "an instrumented profile" 'overlap by functions   99.185% (of how often each was entered)'
+! grep -q blocks output || fail "an instrumented profile: $(cat output)"
+validate 5 sampled.text instrumented --min-function-overlap 99.9
+validate 2 sampled.text instrumented --min-overlap 90
+printf ':ir\nmain\n24\n1\n1\n' >edges.text
+llvm-profdata-22 merge -o edges edges.text
+validate 3 sampled.text edges
+grep -q 'instrument with -fprofile-instr-generate, or with' messages || fail "counters of edges: $(cat messages)"
 exit $failed
