@@ -16,7 +16,7 @@ link=(-fuse-ld=lld-22 -Wl,--build-id)
 compile() { clang-22 "${target[@]}" "${link[@]}" "$@" || exit 1; }
 record() { "$csprof" collect -q --emulate --window 300 --period 997 -o "$1.data" -- "./$1" >/dev/null || exit 1; }
 gen() { "$csprof" gen --format text -o profile "$@" 2>messages || fail "gen $*: $(cat messages)"; }
-contexts=(--csspgo-preinliner=0 --gen-cs-nested-profile=0)
+contexts=(--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-merge-cold-context=0)
 has() { # WHAT PATTERN [FILE]
     grep -qE -- "$2" "${3:-profile}" && echo "ok: $1" || { fail "$1: there is no '$2' in"; cat "${3:-profile}"; }
 }
