@@ -1,4 +1,5 @@
 /* csprof merge: aggregates and recordings into one aggregate. */
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/parse.h"
 #include "base/progress.h"
@@ -23,6 +24,7 @@ struct merge {
     struct csp_cli *cli;
     const char *output_path, *binary_path, *symfs;
     CSP_VEC(struct input) inputs;
+    struct csp_arena listed; /* names of inputs that stood in a list */
     bool duplicates, weighted, resume, across;
     CSP_VEC(const char *) binaries; /* all of -b */
     uint64_t memory;
@@ -116,7 +118,15 @@ static int parse(struct merge *merge, int argc, char **argv)
     return code;
 }
 
-/* A file with a name on each line. The names live as long as the program. */
+static const char *keep_name(struct merge *merge, const char *name, size_t length)
+{
+    char *kept = csp_arena_alloc(&merge->listed, length + 1);
+    memcpy(kept, name, length);
+    kept[length] = '\0';
+    return kept;
+}
+
+/* A file with a name on each line. */
 static int add_list(struct merge *merge, const char *path)
 {
     struct csp_file file;
@@ -128,7 +138,7 @@ static int add_list(struct merge *merge, const char *path)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         if (length)
-            csp_vec_push(&merge->inputs, (struct input){csp_strndup(at, length), 1});
+            csp_vec_push(&merge->inputs, (struct input){keep_name(merge, at, length), 1});
         at += length + 1;
     }
     csp_file_unmap(&file);
@@ -298,6 +308,18 @@ static bool is_done(const struct merge *merge)
     return done;
 }
 
+static void release(struct merge *merge)
+{
+    if (merge->opened)
+        csp_profgen_close(&merge->gen);
+    csp_runs_free(&merge->runs);
+    csp_aggregate_free(&merge->all);
+    csp_store_close(merge->store);
+    csp_vec_free(&merge->binaries);
+    csp_vec_free(&merge->inputs);
+    csp_arena_free(&merge->listed);
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct merge merge = {.cli = cli, .memory = USUAL_MEMORY, .all = csp_aggregate_empty()};
@@ -307,8 +329,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         code = check_binaries(&merge);
     if (code == CSP_EXIT_DONE && merge.across) {
         code = across_builds(&merge);
-        csp_vec_free(&merge.inputs);
-        csp_vec_free(&merge.binaries);
+        release(&merge);
         return code;
     }
     bool done = code == CSP_EXIT_DONE && merge.resume && is_done(&merge);
@@ -322,13 +343,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
             print_summary(&merge);
         code = (int)csp_error_exit(error);
     }
-    if (merge.opened)
-        csp_profgen_close(&merge.gen);
-    csp_runs_free(&merge.runs);
-    csp_aggregate_free(&merge.all);
-    csp_store_close(merge.store);
-    csp_vec_free(&merge.binaries);
-    csp_vec_free(&merge.inputs);
+    release(&merge);
     return code;
 }
 
