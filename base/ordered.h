@@ -13,8 +13,8 @@
 struct csp_ordered {
     size_t count;     /* of items */
     unsigned threads; /* at least 1; the calling thread is one of them */
-    /* `worker` is below `threads` and nobody else's meanwhile; `slot` below csp_ordered_slots: where
-     * the result goes, free since the item that was there before has been taken. */
+    /* `worker` is below `threads` and nobody else's meanwhile; `slot` below csp_ordered_slots:
+     * where the result goes, free since the item that was there before has been taken. */
     void (*work)(void *user, size_t item, unsigned worker, unsigned slot);
     /* A negative return stops: nothing is taken any more. */
     int (*take)(void *user, size_t item, unsigned slot);
