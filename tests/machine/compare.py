@@ -138,19 +138,20 @@ def compare_branches(windows, below):
 
 def compare_samples(windows, _, missing=0):
     """Every stitched pause sample: the window's last run, its end and the calls in progress. A
-    window that no pause closed has no sample."""
+    window that no pause closed has no sample. Pairs by order alone may be wrong: one, or one in twenty."""
     true = collections.defaultdict(list)
     for window in windows:
         if window.runs:
             last = window.runs[-1]
             key = (last.end, tuple(reversed(last.branches)))
             true[key].append(window)
-    stitched = wrong = chains = 0
+    stitched = wrong = chains = by_order = wrong_by_order = 0
     for line in sys.stdin:
         field = line.split()
         if field[3] not in ('exact', 'time', 'order'):
             continue
         stitched += 1
+        by_order += field[3] == 'order'
         bar = field.index('|')
         frames = field[4:bar]
         end = int(field[bar + 1].lstrip('.'), 16)
@@ -160,6 +161,7 @@ def compare_samples(windows, _, missing=0):
                    if e == end and tuple(pairs[:len(branches)]) == branches]
         if not matches:
             wrong += 1
+            wrong_by_order += field[3] == 'order'
             print('no window ends so: %s' % line[:160].rstrip())
             continue
         if any(frames[1:] == w.calls[:len(frames) - 1] and len(w.calls) >= len(frames) - 1
@@ -167,8 +169,9 @@ def compare_samples(windows, _, missing=0):
             chains += 1
         else:
             print('call stack %s, really %s' % (' '.join(frames), ' '.join(matches[0].calls)))
-    print('%d stitched pairs, %d wrong, %d with the true call stack' % (stitched, wrong, chains))
-    return wrong == 0 and chains + int(missing) >= stitched and stitched
+    print('%d stitched pairs (%d by order), %d wrong (%d), %d with the true call stack' %
+          (stitched, by_order, wrong, wrong_by_order, chains))
+    return wrong == wrong_by_order <= max(1, by_order / 20) and chains + int(missing) >= stitched and stitched
 
 
 def compare_stacks(windows, missing):
