@@ -82,7 +82,8 @@ static double compare(const struct counted *a, const struct counted *b, name_fn 
     double overlap = 0;
     collect(a, b, false, &all);
     collect(b, a, true, &all);
-    qsort(all.data, all.len, sizeof *all.data, by_difference); /* sums in one order, too */
+    if (all.len)
+        qsort(all.data, all.len, sizeof *all.data, by_difference); /* sums in one order, too */
     for (size_t i = 0; i < all.len; i++)
         overlap += all.data[i].a < all.data[i].b ? all.data[i].a : all.data[i].b;
     for (size_t i = 0; i < all.len && i < most && difference_of(&all.data[i]) > 0; i++) {
