@@ -131,7 +131,6 @@ static void read_sinks(struct csp_target *target)
 
 static void read_configs(struct csp_target *target)
 {
-    target->trace.pulse = &csp_pulses[0];
     struct csp_tree_names names;
     csp_tree_list(target->root, &names, DEVICES "/cs_etm/events");
     for (size_t i = 0; i < names.names.len; i++) {
@@ -336,7 +335,8 @@ static char *read_arch(const struct csp_target *target)
 
 void csp_target_read(struct csp_target *target, const char *root)
 {
-    *target = (struct csp_target){.root = csp_strdup(root), .live = !*root};
+    *target = (struct csp_target){
+        .root = csp_strdup(root), .live = !*root, .trace.pulse = &csp_pulses[0]};
     target->has_sysfs = csp_tree_has(root, "sys/devices/system/cpu");
     target->arch = read_arch(target);
     read_kernel(target);
