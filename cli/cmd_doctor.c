@@ -61,6 +61,41 @@ static int parse_options(struct csp_cli *cli, struct doctor *doctor, int argc, c
     return 0;
 }
 
+/* What was not asked for is null, here and below. */
+static void print(const struct csp_cli *cli, const struct csp_target *target,
+                  const struct csp_assessment *assessment, const struct csp_binary_check *check,
+                  const struct csp_calibration *calibration)
+{
+    struct csp_buf out = {0};
+    struct csp_json json = {.out = &out};
+    if (cli->json) {
+        csp_json_object(&json, NULL);
+        csp_doctor_json(target, assessment, &json);
+        if (check)
+            csp_binary_check_json(check, &json);
+        if (calibration)
+            csp_calibration_json(calibration, &json);
+        csp_json_end(&json);
+    } else {
+        csp_doctor_text(target, assessment, &out);
+        if (check)
+            csp_binary_check_text(check, &out);
+        if (calibration)
+            csp_calibration_text(calibration, &out);
+    }
+    fwrite(out.data, 1, out.len, stdout);
+    csp_buf_free(&out);
+}
+
+static int judge(const struct csp_assessment *assessment, const struct csp_binary_check *check,
+                 const struct csp_calibration *calibration)
+{
+    if (!csp_assessment_has_branches(assessment))
+        return CSP_EXIT_ENV;
+    bool lacking = (check && !check->complete) || (calibration && !calibration->best);
+    return lacking ? CSP_EXIT_QUALITY : CSP_EXIT_DONE;
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct doctor doctor = {.root = ""};
@@ -68,8 +103,6 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     struct csp_assessment assessment;
     struct csp_binary_check check;
     struct csp_calibration calibration = {0};
-    struct csp_buf out = {0};
-    struct csp_json json = {.out = &out};
     int code = parse_options(cli, &doctor, argc, argv);
     if (code)
         return code;
@@ -83,32 +116,14 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     }
     csp_target_read(&target, doctor.root);
     csp_assess(&assessment, &target);
-    if (doctor.calibrate) {
-        int error = csp_calibrate(&calibration, &target, &cli->diag);
-        if (error)
-            return csp_error_exit(error);
+    if (doctor.calibrate)
+        code = csp_error_exit(csp_calibrate(&calibration, &target, &cli->diag));
+    if (!code) {
+        print(cli, &target, &assessment, doctor.binary ? &check : NULL,
+              doctor.calibrate ? &calibration : NULL);
+        code = judge(&assessment, doctor.binary ? &check : NULL,
+                     doctor.calibrate ? &calibration : NULL);
     }
-    if (cli->json) {
-        csp_json_object(&json, NULL);
-        csp_doctor_json(&target, &assessment, &json);
-        if (doctor.binary)
-            csp_binary_check_json(&check, &json);
-        if (doctor.calibrate)
-            csp_calibration_json(&calibration, &json);
-        csp_json_end(&json);
-    } else {
-        csp_doctor_text(&target, &assessment, &out);
-        if (doctor.binary)
-            csp_binary_check_text(&check, &out);
-        if (doctor.calibrate)
-            csp_calibration_text(&calibration, &out);
-    }
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
-    if (!csp_assessment_has_branches(&assessment))
-        code = CSP_EXIT_ENV;
-    else if ((doctor.binary && !check.complete) || (doctor.calibrate && !calibration.best))
-        code = CSP_EXIT_QUALITY;
     if (doctor.binary)
         csp_binary_check_free(&check);
     csp_calibration_free(&calibration);
