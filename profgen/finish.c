@@ -294,7 +294,8 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
         options.symbol_len = gen->program.functions.ranges.len;
     }
     struct csp_units *units = NULL;
-    if (!gen->flat && !gen->options.compat && !options.preinline.across_units)
+    if (!gen->flat && options.preinline.enabled && !gen->options.compat &&
+        !options.preinline.across_units)
         options.preinline.units = units = csp_units_create(&gen->program);
     if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
         options.sizes =
