@@ -5,12 +5,12 @@
 #include "cache/store.h"
 #include "cli/gen_options.h"
 #include "cli/gen_recordings.h"
+#include "cli/gen_report.h"
 #include "collect/binary_check.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/result_store.h"
 #include "profgen/resume.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -129,109 +129,6 @@ static int check_options(struct gen *gen)
     if (gen->detailed_warnings)
         gen->cli->verbose = true;
     return choose_bolt(gen);
-}
-
-/* Whether there were samples enough, as far as the profile itself tells. */
-static void print_density(const struct gen *gen, double density)
-{
-    if (density > 0 && density < gen->density_threshold)
-        csp_note(&gen->cli->diag,
-                 "each place in the hot functions was counted only %.1f times: %.1f times as many "
-                 "samples would make a better profile",
-                 density, ceil(10 * gen->density_threshold / density) / 10);
-    if (gen->show_density && !gen->cli->json)
-        printf("Functions with density >= %.1f account for %.2f%% total sample counts.\n", density,
-               gen->options.profile.density_cutoff / 10000.0);
-}
-
-static double bogus_percent(const struct csp_sample_check_stats *checks)
-{
-    return checks->checked ? 100.0 * (double)checks->rejected / (double)checks->checked : 0;
-}
-
-static void print_checks(const struct gen *gen, const struct csp_sample_check_stats *checks)
-{
-    struct csp_buf rejected = {0}, kept = {0};
-    for (int i = 0; i < CSP_RULE_COUNT; i++) {
-        bool chosen = gen->options.rules & 1U << i;
-        if (checks->broken[i])
-            csp_buf_printf(chosen ? &rejected : &kept, " %s %llu", csp_sample_rule_names[i],
-                           (unsigned long long)checks->broken[i]);
-    }
-    csp_buf_add_char(&rejected, '\0');
-    csp_buf_add_char(&kept, '\0');
-    if (checks->rejected)
-        csp_note(&gen->cli->diag, "%.2f%% of the samples contradict themselves, rejected:%s",
-                 bogus_percent(checks), rejected.data);
-    if (kept.len > 1)
-        csp_debug(&gen->cli->diag, "kept, though not chosen by --validate:%s", kept.data);
-    csp_buf_free(&rejected);
-    csp_buf_free(&kept);
-}
-
-/* The profile is written all the same: whoever asked decides what it is good for. */
-static int check_quality(const struct gen *gen, const struct csp_sample_check_stats *checks)
-{
-    double percent = bogus_percent(checks);
-    if (!gen->has_max_bogus || percent <= gen->max_bogus)
-        return 0;
-    return csp_fail(&gen->cli->diag, CSP_ERR_QUALITY,
-                    "%.2f%% of the samples contradict themselves, and no more than %g%% may "
-                    "(--max-bogus)",
-                    percent, gen->max_bogus);
-}
-
-static void print_summary(const struct gen *gen, const struct csp_profgen *profgen)
-{
-    const struct csp_profgen_stats *stats = &profgen->stats;
-    if (!gen->options.skip_symbolization && !gen->options.aggregate && !gen->options.bolt)
-        print_density(gen, stats->profile.density);
-    if (gen->cli->json) {
-        struct csp_buf text = {0};
-        struct csp_json json = {.out = &text};
-        csp_json_object(&json, NULL);
-        csp_profgen_json(profgen, &json);
-        csp_json_string(&json, "output", gen->output_path);
-        csp_json_end(&json);
-        fwrite(text.data, 1, text.len, stdout);
-        csp_buf_free(&text);
-        return;
-    }
-    if (gen->options.aggregate) {
-        csp_note(&gen->cli->diag, "%s: %llu distinct of %llu samples, %llu bytes", gen->output_path,
-                 (unsigned long long)stats->distinct_samples,
-                 (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
-        return;
-    }
-    if (gen->options.skip_symbolization) {
-        csp_note(
-            &gen->cli->diag,
-            "%s: counters of %llu ranges and %llu branches from %llu of %llu samples, "
-            "%llu bytes",
-            gen->output_path, (unsigned long long)stats->range_counters,
-            (unsigned long long)stats->branch_counters, (unsigned long long)stats->samples.used,
-            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
-        return;
-    }
-    if (gen->options.bolt)
-        csp_note(&gen->cli->diag, "%s: %llu lines for BOLT from %llu of %llu samples",
-                 gen->output_path, (unsigned long long)stats->bolt_lines,
-                 (unsigned long long)stats->samples.used,
-                 (unsigned long long)stats->samples.samples);
-    else
-        csp_note(
-            &gen->cli->diag,
-            "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
-            gen->output_path, (unsigned long long)stats->profile.functions,
-            (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
-            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
-    if (stats->profile.other_unit_contexts)
-        csp_note(
-            &gen->cli->diag,
-            "%llu contexts are calls into other compile units, which a compiler that sees one at "
-            "a time cannot inline: merged (--preinline-across-units keeps them, for LTO)",
-            (unsigned long long)stats->profile.other_unit_contexts);
-    print_checks(gen, &stats->checks);
 }
 
 static int read_recordings(struct gen *gen, struct csp_profgen *profgen, struct csp_diag *diag)
@@ -405,9 +302,9 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         if (!error)
             error = write_output(&gen, &profile);
         if (!error)
-            error = check_quality(&gen, &profgen.stats.checks);
+            error = csp_gen_check_quality(&gen, &profgen.stats.checks);
         if (!error || error == -CSP_ERR_QUALITY)
-            print_summary(&gen, &profgen);
+            csp_gen_print_summary(&gen, &profgen);
         code = (int)csp_error_exit(error);
         csp_profgen_close(&profgen);
     }
