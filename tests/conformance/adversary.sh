@@ -2,20 +2,18 @@
 # Emulated recordings, damaged in every way that is known, decoded and stitched: no pair called exact
 # or timed is wrong, what can be paired is, and everything that is lost has its name. One line a kind.
 #
-# CSPROF_ADVERSARY_PAUSES=200000 takes so many pauses for each kind instead of a few thousand.
+# CSPROF_ADVERSARY_PAUSES=200000 takes so many pauses for each kind instead of a few thousand, and then some
+# gigabytes in $TMPDIR.
 set -uo pipefail
+. "${CSPROF_SOURCE:?}/tests/script.sh"
 pauses=${CSPROF_ADVERSARY_PAUSES:-2000}
-work=$(mktemp -d "${CSPROF_ADVERSARY_DIR:-${TMPDIR:-/tmp}}/adversary-XXXXXX")
-trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
-command -v qemu-aarch64 >/dev/null || { echo "skipped: there is no qemu-aarch64"; exit 77; }
-[ -e "$CSPROF_BUILD/csprof-emulate.so" ] || { echo "skipped: this build has no emulator"; exit 77; }
+needs_emulator
 "$CSPROF_SOURCE/tests/programs/build.sh" . threads || exit $?
 "${CLANG:-clang-22}" --target=aarch64-linux-gnu -fuse-ld=lld-22 -O2 -g -fno-omit-frame-pointer \
     -mno-omit-leaf-frame-pointer "$CSPROF_SOURCE/demo/mill/unity.c" -o mill || exit 1
 
-failed=0
 run() { # NAME PROGRAM ARGUMENT...
     local name=$1
     shift

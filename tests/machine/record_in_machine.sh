@@ -7,20 +7,11 @@ machine=$CSPROF_SOURCE/emulate/machine
 tests=$CSPROF_SOURCE/tests
 plugin=$CSPROF_BUILD/csprof-machine.so
 libraries=/usr/lib/aarch64-linux-gnu
-skip() {
-    echo "skipped: $1"
-    exit 77
-}
+. "$tests/script.sh"
 [ -e "$plugin" ] || skip "built without the emulator (CSPROF_EMULATE)"
-command -v aarch64-linux-gnu-gcc >/dev/null || skip "no cross compiler"
+needs aarch64-linux-gnu-gcc
 [ -e $libraries/libelf.so.1 ] || skip "no arm64 libraries: cmake/install-packages.sh arm64"
-if [ -n "${KEEP:-}" ]; then
-    work=$KEEP
-    mkdir -p "$work"
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-fi
+[ -z "${KEEP:-}" ] || { work=$KEEP && trap - EXIT && mkdir -p "$work"; }
 cd "$work"
 "$tests/programs/build.sh" . bare mark || skip "the programs cannot be built (see above)"
 cmake -S "$CSPROF_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOURCE/cmake/arm64.cmake" \
@@ -85,7 +76,6 @@ case $status in
 *) cat output errors && echo "FAILED: the guest's commands" && exit 1 ;;
 esac
 
-failed=0
 expect() { # TEXT COMMAND...
     local text=$1
     shift
