@@ -27,19 +27,29 @@ static inline uint32_t csp_pairs_hash(uint64_t first, uint64_t second)
     return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
 }
 
-/* The same, for loops where nearly all pairs are known. */
-static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
+#define CSP_NO_PAIR UINT32_MAX
+
+/* The number of a pair that is known, or CSP_NO_PAIR. */
+static inline uint32_t csp_pairs_find(const struct csp_pairs *pairs, uint64_t first,
+                                      uint64_t second)
 {
     if (!pairs->slots)
-        return csp_pairs_add(pairs, first, second);
+        return CSP_NO_PAIR;
     for (uint32_t i = csp_pairs_hash(first, second) & pairs->mask;; i = (i + 1) & pairs->mask) {
         uint32_t slot = pairs->slots[i];
         if (!slot)
-            return csp_pairs_add(pairs, first, second);
+            return CSP_NO_PAIR;
         const struct csp_pair *known = &pairs->list.data[slot - 1];
         if (known->first == first && known->second == second)
             return slot - 1;
     }
+}
+
+/* As csp_pairs_add, for loops where nearly all pairs are known. */
+static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
+{
+    uint32_t known = csp_pairs_find(pairs, first, second);
+    return known != CSP_NO_PAIR ? known : csp_pairs_add(pairs, first, second);
 }
 
 #endif

@@ -483,15 +483,22 @@ void csp_program_close(struct csp_program *program)
     *program = (struct csp_program){0};
 }
 
-uint64_t csp_program_at_offset(const struct csp_program *program, uint64_t offset)
+const struct csp_program_segment *csp_program_segment_at(const struct csp_program *program,
+                                                         uint64_t offset)
 {
     for (size_t i = 0; i < program->segments.len; i++) {
         const struct csp_program_segment *segment = &program->segments.data[i];
         if (segment->executable && offset >= segment->offset &&
             offset - segment->offset < segment->file_size)
-            return segment->address + (offset - segment->offset);
+            return segment;
     }
-    return CSP_EXTERNAL;
+    return NULL;
+}
+
+uint64_t csp_program_at_offset(const struct csp_program *program, uint64_t offset)
+{
+    const struct csp_program_segment *segment = csp_program_segment_at(program, offset);
+    return segment ? segment->address + (offset - segment->offset) : CSP_EXTERNAL;
 }
 
 uint64_t csp_program_call_before(const struct csp_program *program, uint64_t return_address)

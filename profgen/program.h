@@ -82,7 +82,10 @@ int csp_program_open(struct csp_program *program, const struct csp_program_optio
                      struct csp_diag *diag);
 void csp_program_close(struct csp_program *program);
 
-/* The address of what the file has at an offset, or CSP_EXTERNAL when that is no code. */
+/* The segment that has what the file has at an offset, or null when that is no code; and the
+ * address of that, or CSP_EXTERNAL. */
+const struct csp_program_segment *csp_program_segment_at(const struct csp_program *program,
+                                                         uint64_t offset);
 uint64_t csp_program_at_offset(const struct csp_program *program, uint64_t offset);
 
 /* The call address before a return address, or 0 when no call precedes it. CSP_EXTERNAL stays. */

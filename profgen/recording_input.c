@@ -137,42 +137,62 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
     return error;
 }
 
+/* Addresses of a process that one segment of the program is mapped to, from `start` on. */
+struct stretch {
+    uint64_t start, size;
+    uint64_t address; /* of `start`, in the program */
+};
+
 struct reader {
     struct csp_profgen *gen;
     struct csp_sample_set *set; /* to add to; null: to that of `gen`, sample by sample */
     const struct csp_recording_watch *watch;
     const struct csp_spaces *spaces;
-    uint8_t *ours;                     /* by number of the file: it is the program */
-    const struct csp_mapping *mapping; /* of the last address, in the space `version` of `pid` */
+    uint8_t *ours;          /* by number of the file: it is the program */
+    struct stretch stretch; /* of the last address, in the space `version` of `pid` */
     uint32_t pid, version;
     uint64_t time;
     CSP_VEC(uint64_t) frames;
     CSP_VEC(struct csp_branch) branches;
 };
 
-static uint64_t map_address(struct reader *reader, uint64_t address)
+static struct stretch stretch_of(const struct csp_mapping *mapping,
+                                 const struct csp_program_segment *segment)
 {
-    const struct csp_mapping *mapping = reader->mapping;
-    if (!mapping || address < mapping->start || address >= mapping->end) {
-        mapping = csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
-        if (!mapping)
-            return CSP_EXTERNAL;
-        /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
-        if (!mapping->kernel)
-            reader->mapping = mapping;
-    }
-    if (!reader->ours[mapping->binary])
-        return CSP_EXTERNAL;
-    return csp_program_at_offset(&reader->gen->program,
-                                 address - mapping->start + mapping->page_offset);
+    uint64_t first = mapping->page_offset, last = first + (mapping->end - mapping->start);
+    first = first > segment->offset ? first : segment->offset;
+    last =
+        last < segment->offset + segment->file_size ? last : segment->offset + segment->file_size;
+    return (struct stretch){.start = mapping->start + (first - mapping->page_offset),
+                            .size = last - first,
+                            .address = segment->address + (first - segment->offset)};
 }
 
-/* Lookups are remembered while the address space is the same. */
+static uint64_t map_address(struct reader *reader, uint64_t address)
+{
+    struct stretch *stretch = &reader->stretch;
+    if (address - stretch->start < stretch->size)
+        return stretch->address + (address - stretch->start);
+    const struct csp_mapping *mapping =
+        csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
+    if (!mapping || !reader->ours[mapping->binary])
+        return CSP_EXTERNAL;
+    uint64_t offset = address - mapping->start + mapping->page_offset;
+    const struct csp_program_segment *segment =
+        csp_program_segment_at(&reader->gen->program, offset);
+    if (!segment)
+        return CSP_EXTERNAL;
+    /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
+    if (!mapping->kernel)
+        *stretch = stretch_of(mapping, segment);
+    return segment->address + (offset - segment->offset);
+}
+
 static void enter_space(struct reader *reader, const struct csp_sample *sample)
 {
     uint32_t version = csp_spaces_version(reader->spaces, sample->pid, sample->time);
     if (sample->pid != reader->pid || version != reader->version)
-        reader->mapping = NULL;
+        reader->stretch = (struct stretch){0};
     reader->pid = sample->pid;
     reader->version = version;
     reader->time = sample->time;

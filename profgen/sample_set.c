@@ -50,6 +50,9 @@ bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_progra
 uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
                                uint64_t from, uint64_t to)
 {
+    uint32_t known = csp_pairs_find(&set->branches, from, to);
+    if (known != CSP_NO_PAIR)
+        return known;
     bool from_inside = csp_code_is_instruction(&program->code, from);
     bool to_inside = csp_code_is_instruction(&program->code, to);
     if (!from_inside && !to_inside)
