@@ -58,12 +58,26 @@ static char *input_name(const char *path)
     return csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
+/* Of what open() says: whether trying again may help, or the path is wrong as it is. */
+static int error_of_open(int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EINTR:
+    case EIO:
+        return CSP_ERR_IO;
+    default:
+        return CSP_ERR_INPUT;
+    }
+}
+
 static int open_input(const char *name, const char *path, struct csp_diag *diag)
 {
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return csp_fail(diag, errno == ENOENT || errno == ENOTDIR ? CSP_ERR_INPUT : CSP_ERR_IO,
-                        "%s: %s", name, strerror(errno));
+        return csp_fail(diag, error_of_open(errno), "%s: %s", name, strerror(errno));
     struct stat status;
     if (fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode))
         return fd;

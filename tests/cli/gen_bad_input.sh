@@ -25,6 +25,7 @@ clang-22 --target=aarch64-linux-gnu -c -DFACTOR=3 "${probes[@]}" -o object.o pro
 echo 'neither samples nor a program' >text
 head -c 3000 good >cut
 mkdir folder
+ln -s circle circle
 
 # A sample in _start of `good` that its history says came from a call.
 script_of() { # BINARY: a text with one sample
@@ -55,6 +56,7 @@ expect 2 'what BOLT reads is made of samples' --format fdata --compat llvm-profg
 
 expect 3 'nowhere: No such file' --perfscript nowhere -b good
 expect 3 'nowhere: No such file' --perfscript script -b nowhere
+expect 3 'circle: Too many levels of symbolic links' --perfscript circle -b good
 expect 3 'folder: is a directory' --perfscript script -b folder
 expect 3 'is no ELF file' --perfscript script -b text
 expect 3 'is no ELF file' --perfscript script -b empty
