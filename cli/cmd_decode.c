@@ -157,6 +157,7 @@ static int decode_streams(struct decode *decode, struct csp_progress *progress)
     struct csp_trace_decode_options options = {
         .create = decode->engine,
         .threads = decode->cli->threads,
+        .sums_up = !consumer.part && !consumer.print,
         .started = packets ? csp_decode_output_started : NULL,
         .consumer = &consumer,
         .progress = progress,

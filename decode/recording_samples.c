@@ -223,6 +223,13 @@ static void on_started(void *user, struct csp_engine *engine)
     options->started(options->tee->user, engine);
 }
 
+static bool needs_branches(const struct delivery *delivery)
+{
+    const struct csp_recording_samples_options *options = delivery->options;
+    return delivery->sampler || options->sample || options->print || options->all_stats ||
+           (options->tee && (options->tee->part || options->tee->print));
+}
+
 static int decode_all(struct delivery *delivery, struct csp_recording_samples_stats *stats,
                       struct csp_diag *diag)
 {
@@ -233,6 +240,7 @@ static int decode_all(struct delivery *delivery, struct csp_recording_samples_st
         .user = delivery};
     struct csp_trace_decode_options decode = {.create = options->create,
                                               .threads = options->threads,
+                                              .sums_up = !needs_branches(delivery),
                                               .started = options->started ? on_started : NULL,
                                               .consumer = &consumer,
                                               .progress = options->progress};

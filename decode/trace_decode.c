@@ -1,6 +1,7 @@
 #include "decode/trace_decode.h"
 
 #include "base/ordered.h"
+#include "decode/trace/native/native_engine.h"
 #include "decode/trace_part.h"
 #include "decode/trace_units.h"
 #include "decode/window_memo.h"
@@ -28,6 +29,13 @@ struct worker {
     uint64_t code_epoch;                          /* of the code view, when memo was filled */
     uint64_t recalled, recalled_bytes; /* of this unit: windows that were not decoded again */
 };
+
+/* Summing up costs less than finding out whether a window is one that was decoded before. */
+static bool sums_up(const struct csp_trace_decode_options *options)
+{
+    return options->sums_up && options->create == csp_engine_create_native && !options->started &&
+           !options->consumer->print;
+}
 
 /* Takes the elements of a stream apart by source. */
 static int split(void *user, const struct csp_element *elements, size_t count)
@@ -96,8 +104,10 @@ static int open_stream(struct worker *worker, const struct csp_trace_input *inpu
     int error = options->create(&worker->engine, configs.data, configs.len, stream->formatted,
                                 &worker->code->memory, split, worker, diag);
     csp_vec_free(&configs);
-    if (!error && options->create == csp_engine_create_native && !options->started &&
-        !options->consumer->print && stream->formatted)
+    if (!error && sums_up(options))
+        csp_engine_native_sum_up(worker->engine);
+    else if (!error && options->create == csp_engine_create_native && !options->started &&
+             !options->consumer->print && stream->formatted)
         prepare_memo(worker, input);
     if (!error && options->started)
         options->started(options->consumer->user, worker->engine);
@@ -114,6 +124,7 @@ static void start_builders(struct worker *worker, const struct csp_trace_input *
             .out = &part->base.lists[i],
             .source = number,
             .context_field = csp_trace_config_context_field(&input->sources.data[number].config),
+            .sums_up = sums_up(worker->options),
             .offset_shift = offset_shift,
         };
     }

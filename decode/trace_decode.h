@@ -56,6 +56,8 @@ struct csp_trace_stats {
 struct csp_trace_decode_options {
     csp_engine_create_fn *create;
     unsigned threads; /* engines other than the native one use one */
+    /* Windows and runs are wanted, but not their branches: those may be only counted. */
+    bool sums_up;
     /* May be null; else it gets each engine before it is fed. Streams are not cut, then. */
     void (*started)(void *user, struct csp_engine *engine);
     const struct csp_trace_consumer *consumer;

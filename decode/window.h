@@ -37,8 +37,9 @@ struct csp_run {
     uint64_t return_address;
     uint32_t exception; /* its number */
     uint32_t ranges;
-    uint32_t branch_first, branch_len; /* in the window list's branches, oldest first */
-    uint8_t how;                       /* enum csp_run_end */
+    /* In the window list's branches, oldest first; those are empty where they are only counted. */
+    uint32_t branch_first, branch_len;
+    uint8_t how; /* enum csp_run_end */
     uint8_t el;
 };
 

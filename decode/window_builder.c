@@ -66,7 +66,6 @@ static void end_run(struct csp_window_builder *builder, enum csp_run_end how)
         return;
     struct csp_run *run = last_run(builder);
     run->how = (uint8_t)how;
-    run->branch_len = (uint32_t)builder->out->branches.len - run->branch_first;
     builder->in_run = false;
     builder->from_branch = false;
 }
@@ -74,14 +73,22 @@ static void end_run(struct csp_window_builder *builder, enum csp_run_end how)
 /* The branch that ended the last range went to `to`, where nothing was executed yet. */
 static void take_branch(struct csp_window_builder *builder, uint64_t to)
 {
-    csp_vec_push(&builder->out->branches, (struct csp_branch){builder->from, to, builder->kind});
+    struct csp_run *run = last_run(builder);
+    if (!builder->sums_up)
+        csp_vec_push(&builder->out->branches,
+                     (struct csp_branch){builder->from, to, builder->kind});
     builder->stats.branches++;
     builder->from_branch = false;
-    last_run(builder)->end = to;
+    run->branch_len++;
+    run->end = to;
 }
 
+/* One range, or a stretch of them. */
 static void add_range(struct csp_window_builder *builder, const struct csp_element *range)
 {
+    bool is_stretch = range->type == CSP_ELEMENT_STRETCH;
+    uint32_t ranges = is_stretch ? CSP_STRETCH_RANGES(range->number) : 1;
+    uint32_t branches = is_stretch ? CSP_STRETCH_BRANCHES(range->number) : 0;
     if (builder->in_run && !builder->from_branch && last_run(builder)->end != range->a)
         end_run(builder, CSP_RUN_TRACE_OFF);
     if (!builder->in_run)
@@ -91,11 +98,13 @@ static void add_range(struct csp_window_builder *builder, const struct csp_eleme
     struct csp_run *run = last_run(builder);
     run->end = range->b;
     run->instructions += range->instructions;
-    run->ranges++;
+    run->ranges += ranges;
+    run->branch_len += branches;
     builder->from_branch = range->taken;
     builder->from = range->b - range->last_size;
     builder->kind = range->kind;
-    builder->stats.ranges++;
+    builder->stats.ranges += ranges;
+    builder->stats.branches += branches;
     builder->stats.instructions += range->instructions;
 }
 
@@ -131,6 +140,7 @@ static size_t add_ranges(struct csp_window_builder *builder, const struct csp_el
     run->end = end;
     run->instructions += instructions;
     run->ranges += (uint32_t)ranges;
+    run->branch_len += (uint32_t)branches;
     builder->from_branch = taken;
     builder->from = from;
     builder->kind = (enum csp_branch_kind)kind;
@@ -221,7 +231,7 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (builder->in_run) {
+        if (builder->in_run && !builder->sums_up) {
             i += add_ranges(builder, elements + i, count - i);
             if (i == count)
                 return;
@@ -229,6 +239,7 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
         const struct csp_element *element = &elements[i];
         switch ((enum csp_element_type)element->type) {
         case CSP_ELEMENT_RANGE:
+        case CSP_ELEMENT_STRETCH:
             add_range(builder, element);
             break;
         case CSP_ELEMENT_TRACE_ON:

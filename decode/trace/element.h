@@ -26,8 +26,17 @@ enum csp_element_type {
     CSP_ELEMENT_DISCARD,   /* speculative trace was abandoned */
     CSP_ELEMENT_BAD,       /* a malformed or reserved packet at a, an offset as of TRACE_ON:
                             * decoding waits for a sync */
+    CSP_ELEMENT_STRETCH,   /* only from an engine that sums up: several ranges in a row, each where
+                            * the one before led: the first at a, the last up to b; `kind`, `taken`,
+                            * `last_size` are the last one's, `instructions` those of all, `number`
+                            * as below */
     CSP_ELEMENT_OTHER,     /* understood, of no interest to ranges: event, marker, ITE … */
 };
+
+/* What a stretch has: ranges, and branches taken between them. */
+#define CSP_STRETCH_NUMBER(ranges, branches) ((uint32_t)(ranges) | (uint32_t)(branches) << 16)
+#define CSP_STRETCH_RANGES(number) ((number) & 0xffff)
+#define CSP_STRETCH_BRANCHES(number) ((number) >> 16)
 
 struct csp_element {
     uint8_t type;        /* enum csp_element_type */

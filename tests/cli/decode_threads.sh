@@ -22,6 +22,20 @@ same() { # NAME ARGUMENT...: all formats by 1, 2 and 7 threads
         done
         [ $format = none ] || [ "$1 $format" = "--snapshot samples" ] || [ -s "$work/1" ] || fail "$name, $format: nothing was written"
     done
+    same_counts "$name" "$@"
+}
+
+# Who asks for counts alone gets them without each branch being decoded: they are the same, and so
+# is what became of the samples.
+same_counts() { # NAME ARGUMENT...
+    local name=$1 threads
+    shift
+    "$CSPROF" decode "$@" --format preagg -o "$work/whole" 2>"$work/whole.messages"
+    grep -q 'bytes of trace: .* branches' "$work/whole.messages" || fail "$name: no counts to compare"
+    for threads in 1 2 7; do
+        "$CSPROF" decode "$@" --threads $threads --format none -o "$work/counts" 2>"$work/counts.messages"
+        diff "$work/whole.messages" "$work/counts.messages" || fail "$name, $threads threads: other counts"
+    done
 }
 
 at_least() { # KEY COUNT: in the last statistics, so that there is something to share out

@@ -1,4 +1,6 @@
-/* The native engine: our own deformatter, packet reader and walker behind decode/trace/engine.h. */
+/* Our own deformatter, packet reader and walker behind decode/trace/engine.h. */
+#include "decode/trace/native/native_engine.h"
+
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "decode/trace/native/deframer.h"
@@ -161,6 +163,13 @@ static void destroy(struct csp_engine *base)
         csp_trace_source_free(&engine->sources[i]);
     csp_deframer_free(&engine->deframer);
     free(engine);
+}
+
+void csp_engine_native_sum_up(struct csp_engine *base)
+{
+    struct native_engine *engine = from_base(base);
+    for (size_t i = 0; i < engine->source_count; i++)
+        csp_trace_source_sum_up(&engine->sources[i]);
 }
 
 static const struct csp_engine_ops operations = {feed, flush, stats, destroy};

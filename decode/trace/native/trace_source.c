@@ -1,6 +1,9 @@
 #include "decode/trace/native/trace_source.h"
 
+#include "base/alloc.h"
 #include "base/bytes.h"
+
+#include <stdlib.h>
 
 enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80 };
 
@@ -23,7 +26,14 @@ void csp_trace_source_init(struct csp_trace_source *source, const struct csp_tra
 void csp_trace_source_free(struct csp_trace_source *source)
 {
     csp_express_destroy(source->express);
+    free(source->segments);
     csp_resolver_free(&source->resolver);
+}
+
+void csp_trace_source_sum_up(struct csp_trace_source *source)
+{
+    if (!source->segments)
+        source->segments = csp_calloc(1, sizeof *source->segments);
 }
 
 static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
@@ -127,6 +137,12 @@ static size_t take_timestamp(struct csp_trace_source *source, const uint8_t *at,
     return 0;
 }
 
+/* Whether it begins atoms or an address. */
+static bool is_for_lanes(uint8_t header)
+{
+    return csp_packet_atoms[header] || (header >= 0x90 && header <= 0x9e);
+}
+
 /* Atoms and addresses, nearly all there is, straight to the walker, and timestamps between them.
  * Returns where another packet begins, or one that is not complete. */
 static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t *at,
@@ -136,7 +152,11 @@ static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t
     struct csp_walker *walker = &resolver->walker;
     struct csp_packet packet;
     while (at < end) {
-        const uint8_t *behind = csp_express_take(source->express, walker, &source->reader, at, end);
+        const uint8_t *behind = at;
+        if (source->segments && is_for_lanes(*at))
+            behind = csp_segments_take(source->segments, walker, &source->reader, at, end);
+        if (behind == at && is_for_lanes(*at))
+            behind = csp_express_take(source->express, walker, &source->reader, at, end);
         if (behind != at) {
             resolver->isa = 0;
             resolver->synced = false;

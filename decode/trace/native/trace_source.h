@@ -5,6 +5,7 @@
 #include "decode/trace/native/express.h"
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/resolver.h"
+#include "decode/trace/native/segments.h"
 
 enum csp_source_state {
     CSP_SOURCE_UNSYNCED,   /* waits for an A-Sync */
@@ -22,6 +23,7 @@ struct csp_trace_source {
     uint8_t carry[2 * CSP_PACKET_SIZE_MAX];
     struct csp_packet_reader reader;
     struct csp_express *express;
+    struct csp_segments *segments; /* null: each range is told */
     struct csp_resolver resolver;
 };
 
@@ -32,6 +34,8 @@ void csp_trace_source_init(struct csp_trace_source *source, const struct csp_tra
                            uint8_t number, const struct csp_code_memory *code,
                            struct csp_element_batch *out);
 void csp_trace_source_free(struct csp_trace_source *source);
+/* From now on ranges may be told summed up. */
+void csp_trace_source_sum_up(struct csp_trace_source *source);
 /* Takes the next bytes. */
 void csp_trace_source_feed(struct csp_trace_source *source, const uint8_t *data, size_t size,
                            csp_offset_fn *offset_of, const void *user);

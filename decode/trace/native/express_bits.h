@@ -1,0 +1,67 @@
+/* What both express lanes read of packets, a few instructions each: inlined, for the processor that
+ * the includer is compiled for. */
+#ifndef CSP_DECODE_TRACE_EXPRESS_BITS_H
+#define CSP_DECODE_TRACE_EXPRESS_BITS_H
+
+#include "base/bytes.h"
+#include "decode/trace/native/express.h"
+#include "decode/trace/native/express_tables.h"
+
+#ifdef __BMI2__
+#include <immintrin.h>
+#endif
+
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define INLINE inline __attribute__((always_inline))
+
+/* Packets are taken while so many bytes are left, which no address packet is longer than with the
+ * atoms before it: nothing is read behind them. What is left then is taken from a copy with zeroes
+ * behind it, which begin no packet of the lane. */
+enum { MARGIN = 16, PADDED = 2 * MARGIN };
+
+/* The lowest of eight bytes that is no atom packet, which are 11xxxxxx: 8 times its number. The
+ * eighth always counts as one. */
+static INLINE unsigned first_other(uint64_t bytes)
+{
+    uint64_t others = ~(bytes & bytes << 1) & UINT64_C(0x8080808080808080);
+    return (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) - 7;
+}
+
+/* The bits of the payload that a form takes, one behind the other. */
+static INLINE uint64_t take_bits(uint64_t payload, uint64_t taken)
+{
+#ifdef __BMI2__
+    return _pext_u64(payload, taken);
+#else
+    return (payload & taken & 0x7f) | (payload & taken & 0x7f00) >> 1 |
+           (taken == 0xff7f ? (payload & 0x8000) >> 1 : (payload & taken & ~UINT64_C(0xffff)) >> 2);
+#endif
+}
+
+/* A header, and whether the byte behind it says that one follows: what tables go by. */
+static INLINE unsigned header_at(uint64_t bytes)
+{
+#ifdef __BMI2__
+    return (unsigned)_pext_u64(bytes, 0x80ff);
+#else
+    return (bytes & 0xff) | (bytes >> 7 & 0x100);
+#endif
+}
+
+/* The region in force, by words from its base: those of which there are blocks. */
+struct words {
+    struct csp_block_table *table;
+    uint64_t base, first, count;
+};
+
+static INLINE struct words words_of(const struct csp_walker *walker)
+{
+    const struct csp_code_region *region = &walker->region;
+    uint64_t first = (region->start - region->base + 3) / 4, end = (region->end - region->base) / 4;
+    if (end > walker->table->words)
+        end = walker->table->words;
+    uint64_t count = end > first ? end - first : 0;
+    return (struct words){walker->table, region->base, first, count};
+}
+
+#endif

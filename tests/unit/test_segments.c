@@ -1,0 +1,113 @@
+/* Windows whose ranges are summed up (decode/trace/native/segments.h): nobody can tell, but for the
+ * branches that are missing. */
+#include "unit.h"
+
+#include "decode/trace/native/native_engine.h"
+#include "decode/window_builder.h"
+#include "trace_generator.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || !defined __x86_64__
+enum { TRACES = 600 };
+#else
+enum { TRACES = 10000 };
+#endif
+
+struct decoded {
+    struct csp_windows windows;
+    struct csp_window_builder builder;
+    uint64_t stretches, ranges; /* elements */
+};
+
+static int build(void *user, const struct csp_element *elements, size_t count)
+{
+    struct decoded *decoded = user;
+    for (size_t i = 0; i < count; i++) {
+        decoded->stretches += elements[i].type == CSP_ELEMENT_STRETCH;
+        decoded->ranges += elements[i].type == CSP_ELEMENT_RANGE;
+    }
+    csp_window_builder_add(&decoded->builder, elements, count);
+    return 0;
+}
+
+static void decode(struct decoded *decoded, struct csp_generated_trace *trace, bool sums_up)
+{
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct csp_trace_config config = trace->config;
+    struct csp_engine *engine;
+    config.trace_id = 0;
+    *decoded = (struct decoded){0};
+    decoded->builder =
+        (struct csp_window_builder){.out = &decoded->windows,
+                                    .context_field = csp_trace_config_context_field(&config),
+                                    .sums_up = sums_up};
+    csp_engine_create_native(&engine, &config, 1, false, &code, build, decoded, NULL);
+    if (sums_up)
+        csp_engine_native_sum_up(engine);
+    csp_engine_feed(engine, (const uint8_t *)trace->bytes.data, trace->bytes.len);
+    csp_engine_flush(engine);
+    csp_window_builder_end(&decoded->builder, CSP_RUN_TRACE_OFF);
+    csp_engine_destroy(engine);
+}
+
+static bool same_run(const struct csp_run *a, const struct csp_run *b)
+{
+    return a->start == b->start && a->end == b->end && a->first_ts == b->first_ts &&
+           a->last_ts == b->last_ts && a->context_id == b->context_id &&
+           a->instructions == b->instructions && a->return_address == b->return_address &&
+           a->exception == b->exception && a->ranges == b->ranges &&
+           a->branch_len == b->branch_len && a->how == b->how && a->el == b->el;
+}
+
+static bool same_window(const struct csp_window *a, const struct csp_window *b)
+{
+    return a->run_first == b->run_first && a->run_len == b->run_len && a->enabled == b->enabled &&
+           a->cut == b->cut && a->trace_offset == b->trace_offset;
+}
+
+static void check(uint64_t seed, const struct csp_windows *whole, const struct csp_windows *summed)
+{
+    assert_int_equal(summed->branches.len, 0);
+    assert_int_equal(summed->runs.len, whole->runs.len);
+    for (size_t i = 0; i < whole->runs.len; i++)
+        if (!same_run(&whole->runs.data[i], &summed->runs.data[i]))
+            fail_msg("seed %" PRIu64 ": run %zu, from %" PRIx64 " on, differs", seed, i,
+                     whole->runs.data[i].start);
+    assert_int_equal(summed->windows.len, whole->windows.len);
+    for (size_t i = 0; i < whole->windows.len; i++)
+        if (!same_window(&whole->windows.data[i], &summed->windows.data[i]))
+            fail_msg("seed %" PRIu64 ": window %zu differs", seed, i);
+}
+
+static void random_traces_have_the_same_windows_and_counts(void **state)
+{
+    uint64_t stretches = 0, ranges = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, 100 + 10 * (seed % 100));
+        struct decoded whole, summed;
+        decode(&whole, trace, false);
+        decode(&summed, trace, true);
+        check(seed, &whole.windows, &summed.windows);
+        assert_memory_equal(&whole.builder.stats, &summed.builder.stats,
+                            sizeof whole.builder.stats);
+        assert_int_equal(whole.stretches, 0);
+        stretches += summed.stretches;
+        ranges += summed.ranges;
+        csp_windows_free(&whole.windows);
+        csp_windows_free(&summed.windows);
+        csp_generated_trace_free(trace);
+    }
+    /* Both ways are taken, or this test shows nothing. */
+    assert_true(stretches > TRACES && ranges > TRACES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_traces_have_the_same_windows_and_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
