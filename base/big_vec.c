@@ -7,12 +7,37 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* From here on blocks are mapped. */
-enum { MUCH = 4 << 20 };
+/* From here on blocks are mapped: those that all together are not more than MEMORY_MAX are memory,
+ * in large pages where the system has them, because each page of a file takes several times as long
+ * to be touched first. */
+enum { MUCH = 2 << 20, MEMORY_MAX = 64 << 20, LARGE_PAGE = 2 << 20 };
+
+/* What a mapped block lies behind. */
+struct room {
+    size_t size; /* of the mapping */
+    bool is_memory;
+} __attribute__((aligned(64)));
+
+static size_t memory_taken; /* atomic */
 
 static bool is_mapped(size_t size)
 {
     return size >= MUCH;
+}
+
+static struct room *room_of(void *block)
+{
+    return (struct room *)block - 1;
+}
+
+static bool take_memory(size_t size)
+{
+    if (size <= MEMORY_MAX &&
+        __atomic_add_fetch(&memory_taken, size, __ATOMIC_RELAXED) <= MEMORY_MAX)
+        return true;
+    if (size <= MEMORY_MAX)
+        __atomic_fetch_sub(&memory_taken, size, __ATOMIC_RELAXED);
+    return false;
 }
 
 /* A file without a name and with so much room on its disk, or -1. */
@@ -27,14 +52,22 @@ static int open_room(size_t size)
     return file;
 }
 
-static void *map_room(size_t size)
+static void *map_room(size_t wanted)
 {
-    int file = open_room(size);
+    /* Whole large pages, or the kernel does not align it for them. */
+    size_t size = (wanted + sizeof(struct room) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    bool is_memory = take_memory(size);
+    int file = is_memory ? -1 : open_room(size);
     int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, file, 0);
+    struct room *room = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, file, 0);
     if (file >= 0)
         close(file); /* the mapping keeps it */
-    return block == MAP_FAILED ? csp_realloc_array(NULL, SIZE_MAX, SIZE_MAX) : block;
+    if (room == MAP_FAILED)
+        return csp_realloc_array(NULL, SIZE_MAX, SIZE_MAX);
+    if (is_memory)
+        madvise(room, size, MADV_HUGEPAGE);
+    *room = (struct room){size, is_memory};
+    return room + 1;
 }
 
 void *csp_big_resize(void *block, size_t before, size_t after)
@@ -50,8 +83,12 @@ void *csp_big_resize(void *block, size_t before, size_t after)
 
 void csp_big_free(void *block, size_t size)
 {
-    if (is_mapped(size))
-        munmap(block, size);
-    else
+    if (!is_mapped(size)) {
         free(block);
+        return;
+    }
+    struct room room = *room_of(block);
+    if (room.is_memory)
+        __atomic_fetch_sub(&memory_taken, room.size, __ATOMIC_RELAXED);
+    munmap(room_of(block), room.size);
 }

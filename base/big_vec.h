@@ -1,6 +1,6 @@
-/* Arrays that grow with a recording: a CSP_VEC of which the memory, once it is much, is that of a
- * temporary file. The kernel writes it out when memory is short, so that a recording of any size
- * can be read on any machine.
+/* Arrays that grow with a recording: a CSP_VEC of which the memory, once all of them are much, is
+ * that of a temporary file. The kernel writes it out when memory is short, so that a recording of
+ * any size can be read on any machine.
  *
  * The file has no name, and lies in $TMPDIR or /var/tmp. Where there is no room in it, memory is
  * taken.

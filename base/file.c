@@ -31,6 +31,19 @@ static int map_descriptor(struct csp_file *file, int fd, struct csp_diag *diag)
     return 0;
 }
 
+void csp_file_expect(const struct csp_file *file, uint64_t offset, uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (!file->mapping || offset >= file->size)
+        return;
+    if (size > file->size - offset)
+        size = file->size - offset;
+    uint64_t start = offset / page * page;
+#ifdef MADV_POPULATE_READ /* Linux 5.14 */
+    madvise((uint8_t *)file->mapping + start, offset + size - start, MADV_POPULATE_READ);
+#endif
+}
+
 /* Copies a pipe into an unnamed file, so that everything after sees a mapping. */
 static int spool(int fd)
 {

@@ -9,13 +9,16 @@
 
 /* A recording may grow this much when decompressed for sorting; real ones grow 3 to 30 times. */
 enum { EXPANSION_MAX = 256 };
+/* So much of the file is mapped at once, and a record's size has 16 bits. */
+enum { EXPECTED = 4 << 20, RECORD_SIZE_MAX = 1 << 16 };
 
 struct csp_records {
     const struct csp_perfdata *reader;
     struct csp_diag *diag;
     enum csp_record_order order;
     struct csp_record_counts counts;
-    uint64_t at; /* next record in the file */
+    uint64_t at;          /* next record in the file */
+    uint64_t expected_to; /* csp_file_expect */
     bool stopped;
     /* The compressed stream. */
     struct csp_expander *expander; /* null until the first compressed record */
@@ -160,6 +163,14 @@ static void end_expansion(struct csp_records *records)
              records->reader->file->path, records->compressed_offset);
 }
 
+static void expect(struct csp_records *records)
+{
+    if (records->at + RECORD_SIZE_MAX <= records->expected_to)
+        return;
+    csp_file_expect(records->reader->file, records->at, EXPECTED);
+    records->expected_to = records->at + EXPECTED;
+}
+
 static bool next_in_file(struct csp_records *records, struct csp_record *record)
 {
     const struct csp_perfdata *reader = records->reader;
@@ -174,6 +185,7 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
                 end_expansion(records);
                 break;
             }
+            expect(records);
             if (!csp_record_split(record, reader->file->data + records->at, left)) {
                 stop_at_damage(records, record);
                 break;
