@@ -1,6 +1,7 @@
 #include "decode/stitch.h"
 
 #include "base/alloc.h"
+#include "base/nth.h"
 #include "decode/stitch_align.h"
 #include "decode/stitch_clock.h"
 #include "decode/stitch_state.h"
@@ -180,12 +181,6 @@ static void candidates(const struct csp_stitch_state *state, uint32_t pause, uin
         ++*last;
 }
 
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The first pause from number `pause` on that can have closed a window, which the pauses that
  * follow the next window's end cannot; CSP_STITCH_NONE without any. */
 static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t window,
@@ -223,15 +218,13 @@ static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitc
         else if (pc_contradicts(&stream->windows[i], pause))
             counts->contradict++;
     }
-    qsort(lags, counts->agree, sizeof *lags, compare_i64);
     return lags;
 }
 
 /* The twentieth part of the distances is not longer; INT64_MAX / 2 without any. */
-static int64_t short_distance(int64_t *distances, size_t count)
+static int64_t short_distance(const int64_t *distances, size_t count)
 {
-    qsort(distances, count, sizeof *distances, compare_i64);
-    return count ? distances[count / 20] : INT64_MAX / 2;
+    return count ? csp_nth(distances, count, count / 20) : INT64_MAX / 2;
 }
 
 /* How far apart the ends of windows and the pauses are where they are close: a window's sample is
@@ -257,7 +250,20 @@ static int64_t spacing_at_least(const struct csp_stitch_state *state)
 
 enum { PAIRS_THAT_TELL = 8 };
 
-static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const int64_t *lags,
+/* Of all lags; 0 without any. */
+struct lags {
+    int64_t min, low, median, max; /* `low`: the twentieth part is not longer */
+};
+
+static struct lags sum_up(const int64_t *lags, size_t count)
+{
+    if (!count)
+        return (struct lags){0};
+    return (struct lags){csp_nth(lags, count, 0), csp_nth(lags, count, count / 20),
+                         csp_nth(lags, count, count / 2), csp_nth(lags, count, count - 1)};
+}
+
+static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const struct lags *lags,
                                     size_t count, int64_t most)
 {
     int64_t precision = (int64_t)state->tolerance;
@@ -265,8 +271,9 @@ static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const 
         return (struct csp_stitch_lag){true, -precision, most};
     /* The upper side is measured by the lower one: where samples were lost, a window's first pause
      * is a later one, and such pairs must not widen what is believed. */
-    int64_t median = lags[count / 2], spread = median - lags[count / 20];
-    return (struct csp_stitch_lag){true, lags[0] - precision, median + 4 * spread + precision};
+    int64_t spread = lags->median - lags->low;
+    return (struct csp_stitch_lag){true, lags->min - precision,
+                                   lags->median + 4 * spread + precision};
 }
 
 /* Whether what the PCs say of a stream's times speaks for them. Too few pairs may agree by chance:
@@ -285,20 +292,21 @@ static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_tr
                       struct csp_stitch_clock *clock)
 {
     struct csp_stitch_trust own = {0};
-    int64_t *lags = find_lags(state, &own);
+    int64_t *found = find_lags(state, &own);
+    struct lags lags = sum_up(found, own.agree);
+    free(found);
     int64_t most = spacing_at_least(state) + (int64_t)state->tolerance;
-    bool possible = own.agree < PAIRS_THAT_TELL || lags[own.agree / 2] <= most;
+    bool possible = own.agree < PAIRS_THAT_TELL || lags.median <= most;
     bool believed = possible && is_believed(&own, all);
     if (believed) {
-        state->lag = lag_of(state, lags, own.agree, most);
+        state->lag = lag_of(state, &lags, own.agree, most);
         find_bounds(state);
         clock->pairs = own.agree;
-        clock->lag_min = own.agree ? lags[0] : 0;
-        clock->lag_median = own.agree ? lags[own.agree / 2] : 0;
-        clock->lag_max = own.agree ? lags[own.agree - 1] : 0;
+        clock->lag_min = lags.min;
+        clock->lag_median = lags.median;
+        clock->lag_max = lags.max;
         clock->lag_limit = state->lag.high;
     }
-    free(lags);
     return believed;
 }
 
@@ -337,7 +345,8 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
                          struct csp_stitch_pair *pairs)
 {
     uint32_t count = group->pause_last - group->pause_first;
-    struct csp_align_pair *aligned = csp_malloc(count * sizeof *aligned);
+    struct csp_align_pair one; /* nearly all groups are of one */
+    struct csp_align_pair *aligned = count > 1 ? csp_malloc(count * sizeof *aligned) : &one;
     csp_align(group->window_first, group->window_last, group->pause_first, group->pause_last, score,
               state, aligned);
     for (uint32_t k = 0; k < count; k++) {
@@ -345,7 +354,8 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
         if (aligned[k].row != UINT32_MAX)
             judge(state, j, &aligned[k], &pairs[j]);
     }
-    free(aligned);
+    if (aligned != &one)
+        free(aligned);
 }
 
 static void stitch_groups(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
