@@ -8,16 +8,24 @@ enum { PACKETS = 4 /* of atoms, taken at once */, STRETCH_RANGES = 1 << 10 };
 /* A stretch as far as it was taken. */
 struct stretch {
     struct csp_segments *segments;
-    struct csp_block_table *table;
-    uint32_t first; /* block */
+    struct csp_block_table *table; /* of the region in force … */
+    uint64_t base;                 /* … and where that is */
+    uint64_t start;
     uint32_t block; /* that comes next; below CSP_BLOCK_FIRST: what came of the last one */
-    uint32_t last;  /* block, and how it ended: 0 or 1 */
+    uint32_t last;  /* block, how it ended, 0 or 1, and in which region */
     unsigned last_taken;
+    const struct csp_block_table *last_table;
+    uint64_t last_base;
     bool may_jump; /* an address may come without ending the stretch */
     uint32_t ranges, branches, instructions;
     uint64_t row; /* atoms since `block` began */
     unsigned row_len;
 };
+
+static INLINE uint64_t start_of(const struct stretch *stretch)
+{
+    return stretch->base + csp_block_start(csp_block_numbered(stretch->table, stretch->block));
+}
 
 /* Adds the atoms of the row; false when that is not possible. */
 static INLINE bool take_segment(struct stretch *stretch, bool returns_by_branch)
@@ -28,12 +36,14 @@ static INLINE bool take_segment(struct stretch *stretch, bool returns_by_branch)
     if (UNLIKELY(!segment))
         return false;
     if (!stretch->ranges)
-        stretch->first = stretch->block;
+        stretch->start = start_of(stretch);
     stretch->ranges += stretch->row_len;
     stretch->branches += segment->sums >> CSP_SEGMENT_BRANCHES;
     stretch->instructions += segment->sums & ((UINT32_C(1) << CSP_SEGMENT_BRANCHES) - 1);
     stretch->last = segment->last;
     stretch->last_taken = stretch->row >> (stretch->row_len - 1) & 1;
+    stretch->last_table = stretch->table;
+    stretch->last_base = stretch->base;
     stretch->block = segment->link;
     stretch->may_jump = segment->link == CSP_BLOCK_INDIRECT ||
                         (segment->link == CSP_BLOCK_RETURN && !returns_by_branch);
@@ -41,25 +51,44 @@ static INLINE bool take_segment(struct stretch *stretch, bool returns_by_branch)
     return true;
 }
 
-/* Tells the stretch, and the walker where it leads. */
-static INLINE void end_stretch(const struct stretch *stretch, struct csp_walker *walker)
+static INLINE void tell_stretch(const struct stretch *stretch, struct csp_walker *walker)
 {
-    walker->block = stretch->block;
-    walker->needs_address = walker->pc_is_stale = false;
     if (!stretch->ranges)
         return;
     const struct csp_way *way =
-        &csp_block_numbered(stretch->table, stretch->last)->ways[stretch->last_taken];
+        &csp_block_numbered(stretch->last_table, stretch->last)->ways[stretch->last_taken];
     struct csp_element *element =
         csp_element_batch_add(walker->out, CSP_ELEMENT_STRETCH, walker->source);
     memcpy(element, &way->tags, sizeof way->tags);
     element->type = CSP_ELEMENT_STRETCH;
     element->instructions = stretch->instructions;
     element->number = CSP_STRETCH_NUMBER(stretch->ranges, stretch->branches - element->taken);
-    element->a = walker->base + csp_block_start(csp_block_numbered(stretch->table, stretch->first));
-    element->b = walker->base + way->end;
+    element->a = stretch->start;
+    element->b = stretch->last_base + way->end;
+}
+
+/* Tells the stretch, and the walker where it leads. */
+static INLINE void end_stretch(const struct stretch *stretch, struct csp_walker *walker)
+{
+    walker->block = stretch->block;
+    walker->needs_address = walker->pc_is_stale = false;
+    tell_stretch(stretch, walker);
     if (stretch->block < CSP_BLOCK_FIRST)
         csp_walker_leave_block(walker, stretch->last, stretch->block, stretch->last_taken);
+}
+
+/* Goes on in another region; false when there is no code to go on in: then the walker knows. */
+static INLINE bool change_region(struct stretch *stretch, struct csp_walker *walker,
+                                 struct words *words, uint64_t address)
+{
+    csp_walker_jump(walker, address, 0);
+    if (!csp_walker_look_up(walker))
+        return false;
+    *words = words_of(walker);
+    stretch->table = walker->table;
+    stretch->base = walker->base;
+    stretch->block = walker->block;
+    return true;
 }
 
 /* Adds the atom packets among the lowest `bits` of eight bytes to the row; false when they do not
@@ -88,10 +117,13 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
                                           struct csp_packet_reader *reader, const uint8_t *at,
                                           const uint8_t *end)
 {
-    const struct words words = words_of(walker);
+    struct words words = words_of(walker);
     const bool returns_by_branch = walker->returns_by_branch;
-    struct stretch stretch = {
-        .segments = segments, .table = walker->table, .block = walker->block, .may_jump = true};
+    struct stretch stretch = {.segments = segments,
+                              .table = walker->table,
+                              .base = walker->base,
+                              .block = walker->block,
+                              .may_jump = true};
     const uint8_t *begin = at; /* of the row */
     while (end - at >= MARGIN && stretch.ranges < STRETCH_RANGES) {
         uint64_t bytes = csp_load64(at);
@@ -134,13 +166,12 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
         uint32_t slot = CSP_SLOT_RUNS_OUT;
         if (word - words.first < words.count)
             slot = csp_block_table_slot(words.table, (uint32_t)word);
-        if (UNLIKELY(slot >= CSP_SLOT_RUNS_OUT)) {
-            end_stretch(&stretch, walker);
-            csp_walker_jump(walker, address, 0);
+        stretch.block = slot;
+        if (UNLIKELY(slot >= CSP_SLOT_RUNS_OUT) &&
+            !change_region(&stretch, walker, &words, address)) {
+            tell_stretch(&stretch, walker);
             return at;
         }
-        stretch.block = slot;
-        stretch.may_jump = true;
     }
     if (stretch.row_len && take_segment(&stretch, returns_by_branch))
         begin = at;
