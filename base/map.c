@@ -4,16 +4,9 @@
 
 #include <stdlib.h>
 
-static size_t home_of(uint64_t key, size_t capacity)
-{
-    key ^= key >> 32;
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    return (size_t)(key ^ key >> 29) & (capacity - 1);
-}
-
 static size_t slot_of(const struct csp_map *map, uint64_t key)
 {
-    size_t i = home_of(key, map->capacity);
+    size_t i = csp_map_home(key, map->capacity);
     while (map->used[i] && map->entries[i].key != key)
         i = (i + 1) & (map->capacity - 1);
     return i;
@@ -49,10 +42,8 @@ uint64_t *csp_map_at(struct csp_map *map, uint64_t key)
     return &map->entries[slot].value;
 }
 
-uint64_t *csp_map_find(const struct csp_map *map, uint64_t key)
+uint64_t *csp_map_search(const struct csp_map *map, uint64_t key)
 {
-    if (!map->capacity)
-        return NULL;
     size_t slot = slot_of(map, key);
     return map->used[slot] ? &map->entries[slot].value : NULL;
 }

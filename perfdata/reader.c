@@ -39,6 +39,7 @@ bool csp_reader_add_attr(struct csp_perfdata *reader, const uint8_t *data, uint3
             *number = reader->attrs.len + 1;
     }
     csp_vec_push(&reader->attrs, attr);
+    csp_vec_push(&reader->layouts, csp_id_layouts_of(attr.sample_type));
     return true;
 }
 
@@ -259,6 +260,7 @@ void csp_perfdata_close(struct csp_perfdata *reader)
     if (!reader)
         return;
     csp_vec_free(&reader->attrs);
+    csp_vec_free(&reader->layouts);
     csp_vec_free(&reader->build_ids);
     csp_map_free(&reader->attr_of_id);
     csp_arena_free(&reader->arena);

@@ -8,11 +8,27 @@
 #include "base/vec.h"
 #include "perfdata/reader.h"
 
+/* Where a record has what csp_record_identify tells, in words of 8 bytes and from 1 on; 0: nowhere.
+ */
+struct csp_id_layout {
+    uint8_t tid, time, id, stream_id, cpu;
+    uint8_t words; /* of all of it */
+};
+enum { CSP_ID_WORDS = 8 /* at most */ };
+
+/* Of one attribute's records. */
+struct csp_id_layouts {
+    struct csp_id_layout samples, others;
+};
+
+struct csp_id_layouts csp_id_layouts_of(uint64_t sample_type);
+
 struct csp_perfdata {
     const struct csp_file *file;
     uint64_t data_offset, data_end; /* of the records in the file */
     CSP_VEC(struct csp_attr) attrs;
-    struct csp_map attr_of_id; /* attribute number + 1 */
+    CSP_VEC(struct csp_id_layouts) layouts; /* one per attribute */
+    struct csp_map attr_of_id;              /* attribute number + 1 */
     CSP_VEC(struct csp_build_id_entry) build_ids;
     struct csp_perfdata_info info;
     struct csp_arena arena; /* texts and ids */

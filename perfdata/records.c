@@ -43,14 +43,20 @@ static void count(struct csp_records *records, struct csp_record *record)
         counts->other++;
 }
 
-/* An event that was opened for one CPU need not say it in each record: ID_INDEX says it once. */
-static void find_cpu(struct csp_records *records, struct csp_record *record)
+static void learn_cpus(struct csp_records *records, const struct csp_record *record)
 {
     struct csp_id_index_event entry;
     for (size_t i = 0; csp_record_id_index(record, i, &entry); i++) {
         if (entry.cpu != CSP_NO_TID)
             *csp_map_at(&records->cpu_of_id, entry.id) = (uint64_t)entry.cpu + 1;
     }
+}
+
+/* An event that was opened for one CPU need not say it in each record: ID_INDEX says it once. */
+static void find_cpu(struct csp_records *records, struct csp_record *record)
+{
+    if (record->type == CSP_RECORD_ID_INDEX)
+        learn_cpus(records, record);
     if (record->cpu != CSP_NO_TID || !record->id)
         return;
     const uint64_t *cpu = csp_map_find(&records->cpu_of_id, record->id);

@@ -1,6 +1,8 @@
 /* Taking single records apart: where one ends, and the sample id fields that it carries. */
 #include "perfdata/reader_private.h"
 
+#include <string.h>
+
 enum { RECORD_HEADER = 8 }; /* u32 type, u16 misc, u16 size */
 
 bool csp_record_split(struct csp_record *record, const uint8_t *at, uint64_t left)
@@ -69,56 +71,85 @@ static bool find_attr(const struct csp_perfdata *reader, struct csp_record *reco
     return number >= 0 || !id;
 }
 
-/* The fields at the start of a sample: linux/perf_event.h, PERF_RECORD_SAMPLE. */
-static void identify_sample(struct csp_record *record, uint64_t type)
+/* The place of a field, in words of 8 bytes and from 1 on, if it is there; `words` counts them. */
+static uint8_t place_of(uint64_t type, uint64_t field, uint8_t *words)
 {
-    struct csp_cursor at = csp_cursor(record->body, record->body_size);
-    if (type & CSP_SAMPLE_IDENTIFIER)
-        record->id = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_IP)
-        csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_TID) {
-        record->pid = csp_cursor_u32(&at);
-        record->tid = csp_cursor_u32(&at);
-    }
-    if (type & CSP_SAMPLE_TIME)
-        record->time = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_ADDR)
-        csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_ID)
-        record->id = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_STREAM_ID)
-        record->stream_id = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_CPU)
-        record->cpu = (uint32_t)csp_cursor_u64(&at);
+    return type & field ? ++*words : 0;
+}
+
+/* The fields at the start of a sample: linux/perf_event.h, PERF_RECORD_SAMPLE. */
+static struct csp_id_layout layout_of_samples(uint64_t type)
+{
+    struct csp_id_layout layout = {0};
+    layout.id = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.words);
+    place_of(type, CSP_SAMPLE_IP, &layout.words);
+    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.words);
+    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.words);
+    place_of(type, CSP_SAMPLE_ADDR, &layout.words);
+    uint8_t id = place_of(type, CSP_SAMPLE_ID, &layout.words);
+    layout.id = id ? id : layout.id;
+    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.words);
+    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.words);
+    return layout;
 }
 
 /* struct sample_id at the end of all other records of the kernel. */
-static void identify_other(struct csp_record *record, uint64_t type)
+static struct csp_id_layout layout_of_others(uint64_t type)
 {
-    size_t size = 8 * (size_t)bits_of(type, CSP_SAMPLE_TID | CSP_SAMPLE_TIME | CSP_SAMPLE_ID |
-                                                CSP_SAMPLE_STREAM_ID | CSP_SAMPLE_CPU |
-                                                CSP_SAMPLE_IDENTIFIER);
+    struct csp_id_layout layout = {0};
+    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.words);
+    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.words);
+    layout.id = place_of(type, CSP_SAMPLE_ID, &layout.words);
+    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.words);
+    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.words);
+    uint8_t id = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.words);
+    layout.id = id ? id : layout.id;
+    return layout;
+}
+
+struct csp_id_layouts csp_id_layouts_of(uint64_t sample_type)
+{
+    return (struct csp_id_layouts){layout_of_samples(sample_type), layout_of_others(sample_type)};
+}
+
+static void take_ids(struct csp_record *record, const struct csp_id_layout *layout,
+                     const uint8_t *at)
+{
+    at -= 8; /* places are from 1 on */
+    if (layout->tid) {
+        record->pid = csp_load32(at + 8 * layout->tid);
+        record->tid = csp_load32(at + 8 * layout->tid + 4);
+    }
+    if (layout->time)
+        record->time = csp_load64(at + 8 * layout->time);
+    if (layout->id)
+        record->id = csp_load64(at + 8 * layout->id);
+    if (layout->stream_id)
+        record->stream_id = csp_load64(at + 8 * layout->stream_id);
+    if (layout->cpu)
+        record->cpu = csp_load32(at + 8 * layout->cpu);
+}
+
+static void identify_sample(struct csp_record *record, const struct csp_id_layout *layout)
+{
+    uint8_t whole[8 * CSP_ID_WORDS] = {0}; /* what a sample that is cut short lacks is 0 */
+    if (record->body_size >= 8 * (size_t)layout->words) {
+        take_ids(record, layout, record->body);
+        return;
+    }
+    memcpy(whole, record->body, record->body_size / 8 * 8);
+    take_ids(record, layout, whole);
+}
+
+static void identify_other(struct csp_record *record, const struct csp_id_layout *layout)
+{
+    size_t size = 8 * (size_t)layout->words;
     if (record->body_size < size) {
         record->ids = 0;
         return;
     }
     record->body_size -= size;
-    struct csp_cursor at = csp_cursor(record->body + record->body_size, size);
-    if (type & CSP_SAMPLE_TID) {
-        record->pid = csp_cursor_u32(&at);
-        record->tid = csp_cursor_u32(&at);
-    }
-    if (type & CSP_SAMPLE_TIME)
-        record->time = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_ID)
-        record->id = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_STREAM_ID)
-        record->stream_id = csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_CPU)
-        record->cpu = (uint32_t)csp_cursor_u64(&at);
-    if (type & CSP_SAMPLE_IDENTIFIER)
-        record->id = csp_cursor_u64(&at);
+    take_ids(record, layout, record->body + record->body_size);
 }
 
 bool csp_record_identify(const struct csp_perfdata *reader, struct csp_record *record)
@@ -127,14 +158,15 @@ bool csp_record_identify(const struct csp_perfdata *reader, struct csp_record *r
         return true;
     bool known = find_attr(reader, record);
     const struct csp_attr *attr = &reader->attrs.data[record->attr];
+    const struct csp_id_layouts *layouts = &reader->layouts.data[record->attr];
     if (record->type != CSP_RECORD_SAMPLE && !csp_attr_has(attr, CSP_ATTR_SAMPLE_ID_ALL))
         return known;
     record->ids = (uint32_t)attr->sample_type &
                   (CSP_SAMPLE_TID | CSP_SAMPLE_TIME | CSP_SAMPLE_ID | CSP_SAMPLE_STREAM_ID |
                    CSP_SAMPLE_CPU | CSP_SAMPLE_IDENTIFIER);
     if (record->type == CSP_RECORD_SAMPLE)
-        identify_sample(record, attr->sample_type);
+        identify_sample(record, &layouts->samples);
     else
-        identify_other(record, attr->sample_type);
+        identify_other(record, &layouts->others);
     return known;
 }
