@@ -30,11 +30,8 @@ static void note_threads(struct csp_recording *recording, const struct csp_recor
 static void note_snapshot(struct csp_recording *recording, const struct csp_record *record)
 {
     struct csp_sample_record sample;
-    if (record->type != CSP_RECORD_SAMPLE)
-        return;
     const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
-    if (!(attr->sample_type & CSP_SAMPLE_AUX) || !csp_sample_parse(attr, record, &sample) ||
-        !sample.aux_size)
+    if (!csp_sample_parse(attr, record, &sample) || !sample.aux_size)
         return;
     csp_vec_push(&recording->snapshots, (struct csp_sample_trace){.data = sample.aux,
                                                                   .size = sample.aux_size,
@@ -42,6 +39,34 @@ static void note_snapshot(struct csp_recording *recording, const struct csp_reco
                                                                   .cpu = record->cpu,
                                                                   .pid = record->pid,
                                                                   .tid = record->tid});
+}
+
+static void note_sample(struct csp_recording *recording, const struct csp_record *record)
+{
+    const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
+    recording->samples++;
+    if (attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME))
+        csp_pause_index_add(&recording->pauses, recording->perfdata, record);
+    else if (attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
+        recording->native++;
+    else
+        recording->plain++;
+    if (attr->sample_type & CSP_SAMPLE_AUX)
+        note_snapshot(recording, record);
+}
+
+static void note_record(struct csp_recording *recording, const struct csp_record *record)
+{
+    struct csp_lost_event lost;
+    struct csp_time_conv_event time_conv;
+    if (record->type == CSP_RECORD_SAMPLE)
+        note_sample(recording, record);
+    else if (csp_record_lost(record, &lost))
+        recording->lost += lost.lost;
+    else if (csp_record_time_conv(record, &time_conv)) {
+        recording->time_conv = time_conv;
+        recording->converts = time_conv.cap_user_time_zero;
+    }
 }
 
 static int read_records(struct csp_recording *recording, struct csp_diag *diag)
@@ -61,7 +86,7 @@ static int read_records(struct csp_recording *recording, struct csp_diag *diag)
     while (!error && csp_records_next(recording->records, &record) > 0) {
         csp_spaces_add(recording->spaces, &record);
         note_threads(recording, &record);
-        note_snapshot(recording, &record);
+        note_record(recording, &record);
         error = csp_auxtrace_add(&recording->aux, &record, diag);
     }
     return error;
@@ -126,6 +151,7 @@ void csp_recording_close(struct csp_recording *recording)
     csp_map_free(&recording->pid_of_tid);
     csp_vec_free(&recording->missing);
     csp_vec_free(&recording->snapshots);
+    csp_pause_index_free(&recording->pauses);
     pthread_mutex_destroy(&recording->lock);
     free(recording);
 }

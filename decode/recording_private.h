@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "decode/pause_index.h"
 #include "decode/recording.h"
 
 #include <pthread.h>
@@ -32,6 +33,12 @@ struct csp_recording {
     struct csp_map pid_of_tid; /* pid + 1 */
     struct csp_trace_input trace;
     CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */
+    struct csp_pause_index pauses;
+    /* Counted when it was opened: SAMPLE records; those of other events than pauses and resumes,
+     * with a branch stack and without; what the kernel says it had no room for. */
+    uint64_t samples, native, plain, lost;
+    struct csp_time_conv_event time_conv; /* the last */
+    bool converts;                        /* … and it can be used */
 
     pthread_mutex_t lock;                     /* of what follows */
     CSP_VEC(struct csp_missing_code) missing; /* by binary number */

@@ -1,6 +1,7 @@
 #include "decode/recording_samples.h"
 
 #include "decode/code/leaf_state.h"
+#include "decode/recording_private.h"
 #include "decode/trace_sampler.h"
 
 #include <stdlib.h>
@@ -29,9 +30,7 @@ struct delivery {
     const struct csp_recording_samples_options *options;
     struct csp_stitcher *stitcher;
     struct csp_trace_sampler *sampler; /* instead, when there is nothing to stitch */
-    bool convert;
-    struct csp_time_conv_event time_conv;
-    struct leaves *leaves; /* one per thread */
+    struct leaves *leaves;             /* one per thread */
     CSP_VEC(struct csp_branch) branches;
     csp_frames frames;
     struct csp_buf text; /* of a sample */
@@ -71,7 +70,7 @@ static struct csp_leaf find_leaf(void *user, unsigned worker, uint32_t pid, uint
 static uint64_t to_sample_time(void *user, uint64_t timestamp)
 {
     const struct delivery *delivery = user;
-    return csp_time_conv_ns(&delivery->time_conv, timestamp);
+    return csp_time_conv_ns(&delivery->recording->time_conv, timestamp);
 }
 
 /* A sample that no other thread works on. */
@@ -144,30 +143,16 @@ static int deliver_native(struct delivery *delivery, const struct csp_attr *attr
     return pass_on(delivery, &sample);
 }
 
-static int take_record(struct delivery *delivery, struct csp_pause_index *index,
-                       const struct csp_record *record, struct csp_recording_samples_stats *stats)
+static int take_native(struct delivery *delivery, const struct csp_record *record,
+                       struct csp_recording_samples_stats *stats)
 {
-    const struct csp_perfdata *reader = csp_recording_perfdata(delivery->recording);
-    struct csp_lost_event lost;
-    if (csp_record_lost(record, &lost))
-        stats->lost += lost.lost;
-    struct csp_time_conv_event time_conv;
-    if (csp_record_time_conv(record, &time_conv)) {
-        delivery->time_conv = time_conv;
-        delivery->convert = time_conv.cap_user_time_zero;
-    }
     if (record->type != CSP_RECORD_SAMPLE)
         return 0;
-    stats->samples++;
-    const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
-    if (attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME)) {
-        csp_pause_index_add(index, reader, record);
+    const struct csp_attr *attr =
+        csp_perfdata_attr(csp_recording_perfdata(delivery->recording), record->attr);
+    if (attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME) ||
+        !(attr->sample_type & CSP_SAMPLE_BRANCH_STACK))
         return 0;
-    }
-    if (!(attr->sample_type & CSP_SAMPLE_BRANCH_STACK)) {
-        stats->plain++;
-        return 0;
-    }
     struct csp_sample_record sample;
     if (!csp_sample_parse(attr, record, &sample)) {
         stats->malformed++;
@@ -175,6 +160,16 @@ static int take_record(struct delivery *delivery, struct csp_pause_index *index,
     }
     stats->native++;
     return deliver_native(delivery, attr, record, &sample);
+}
+
+static int deliver_all_native(struct delivery *delivery, struct csp_recording_samples_stats *stats)
+{
+    struct csp_records *records = csp_recording_records(delivery->recording);
+    struct csp_record record;
+    int error = 0;
+    while (!error && csp_records_next(records, &record) > 0)
+        error = take_native(delivery, &record, stats);
+    return error;
 }
 
 /* The trace's clock is the samples' clock only when every trace unit says that it is the virtual
@@ -250,7 +245,7 @@ static int decode_all(struct delivery *delivery, struct csp_recording_samples_st
 static int stitch_all(struct delivery *delivery, const struct csp_pause_index *index,
                       struct csp_recording_samples_stats *stats, struct csp_diag *diag)
 {
-    bool convert = delivery->convert && trace_clock_is_known(delivery->recording);
+    bool convert = delivery->recording->converts && trace_clock_is_known(delivery->recording);
     delivery->stitcher = csp_stitcher_create(&(struct csp_stitcher_options){
         .input = csp_recording_trace(delivery->recording),
         .index = index,
@@ -316,21 +311,19 @@ int csp_recording_samples(struct csp_recording *recording,
 {
     struct delivery delivery = {.recording = recording, .options = options};
     unsigned threads = options->threads ? options->threads : 1;
-    struct csp_pause_index index = {0};
-    struct csp_records *records = csp_recording_records(recording);
-    int error = 0;
+    const struct csp_pause_index *index = &recording->pauses;
     elf_version(EV_CURRENT);
     delivery.leaves = csp_calloc(threads, sizeof *delivery.leaves);
-    struct csp_record record;
-    while (!error && csp_records_next(records, &record) > 0)
-        error = take_record(&delivery, &index, &record, stats);
-    stats->pauses = index.pauses;
-    stats->resumes = index.resumes;
-    stats->malformed += index.malformed;
-    bool cut = options->period && !index.pauses;
+    stats->samples += recording->samples;
+    stats->plain += recording->plain;
+    stats->lost += recording->lost;
+    stats->pauses = index->pauses;
+    stats->resumes = index->resumes;
+    int error = recording->native ? deliver_all_native(&delivery, stats) : 0;
+    stats->malformed += index->malformed;
+    bool cut = options->period && !index->pauses;
     if (!error)
-        error = cut ? cut_all(&delivery, stats, diag) : stitch_all(&delivery, &index, stats, diag);
-    csp_pause_index_free(&index);
+        error = cut ? cut_all(&delivery, stats, diag) : stitch_all(&delivery, index, stats, diag);
     free_delivery(&delivery, threads);
     return error;
 }
