@@ -177,6 +177,19 @@ static bool take_address(struct csp_resolver *resolver, struct csp_held *context
     return true;
 }
 
+static void tell_exception(struct csp_resolver *resolver, uint32_t number, bool is_branch_target,
+                           uint64_t address, uint8_t isa)
+{
+    struct csp_walker *walker = &resolver->walker;
+    if (is_branch_target)
+        csp_walker_jump(walker, address, isa);
+    csp_walker_run_to(walker, address);
+    struct csp_element *element = add(resolver, CSP_ELEMENT_EXCEPTION);
+    element->number = number;
+    element->has_address = true;
+    element->a = address;
+}
+
 static bool apply_exception(struct csp_resolver *resolver, const struct csp_held *held)
 {
     struct csp_walker *walker = &resolver->walker;
@@ -186,13 +199,7 @@ static bool apply_exception(struct csp_resolver *resolver, const struct csp_held
     if (!csp_walker_pop(walker) || !take_address(resolver, &context, &address))
         return false;
     apply_context(resolver, &context);
-    if (held->flag)
-        csp_walker_jump(walker, address.value, address.isa);
-    csp_walker_run_to(walker, address.value);
-    struct csp_element *element = add(resolver, CSP_ELEMENT_EXCEPTION);
-    element->number = held->number;
-    element->has_address = true;
-    element->a = address.value;
+    tell_exception(resolver, held->number, held->flag, address.value, address.isa);
     return true;
 }
 
@@ -506,6 +513,33 @@ void csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *
     }
     if (info->in_transaction)
         hold(resolver, CSP_PACKET_TRANSACTION_COMMIT);
+}
+
+void csp_resolver_enter(struct csp_resolver *resolver, const struct csp_packet *info,
+                        uint64_t offset, const struct csp_packet *address)
+{
+    struct csp_held held = {.flag = true, .value = offset};
+    csp_resolver_begin(resolver, info);
+    apply_trace_on(resolver, &held);
+    held.context = address->context;
+    held.isa = resolver->isa = address->isa;
+    apply_context(resolver, &held);
+    csp_walker_jump(&resolver->walker, address->address, address->isa);
+    resolver->synced = false;
+}
+
+bool csp_resolver_take_exception(struct csp_resolver *resolver, const struct csp_packet *exception,
+                                 const struct csp_packet *address)
+{
+    resolver->synced = false;
+    resolver->isa = address->isa;
+    if (exception->is_branch_target)
+        resolver->walker.pop_pending = false; /* the target comes with the exception */
+    if (!csp_walker_pop(&resolver->walker))
+        return false;
+    tell_exception(resolver, exception->number, exception->is_branch_target, address->address,
+                   address->isa);
+    return true;
 }
 
 void csp_resolver_discard(struct csp_resolver *resolver)

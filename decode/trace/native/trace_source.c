@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80 };
+enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80, HEADER_TRACE_ON = 0x04, HEADER_EXCEPTION = 0x06 };
 
 struct piece {
     const uint8_t *start, *end;
@@ -90,6 +90,50 @@ static const uint8_t *synchronise(struct csp_trace_source *source, const uint8_t
         source->lost_bytes -=
             source->lost_bytes < ASYNC_ZEROES + 1 ? source->lost_bytes : ASYNC_ZEROES + 1;
     return at;
+}
+
+/* How most windows begin: A-Sync, Trace Info, TRACE_ON, an address with its context, and an atom.
+ * Returns where that is, or null when it is anything else, of which nothing was taken then. */
+static const uint8_t *enter_window(struct csp_trace_source *source, const uint8_t *at,
+                                   const uint8_t *end, const struct piece *piece)
+{
+    struct csp_resolver *resolver = &source->resolver;
+    struct csp_packet info, address;
+    const uint8_t *before = at + ASYNC_ZEROES + 1;
+    if (source->zeroes || resolver->depth_max || end - at < ASYNC_ZEROES + 1 || csp_load64(at) ||
+        csp_load32(at + 8) != (uint32_t)ASYNC_END << 24)
+        return NULL;
+    csp_packet_reader_reset(&source->reader); /* as the A-Sync will, if this comes to nothing */
+    size_t size = csp_packet_read(&source->reader, before, end, &info);
+    const uint8_t *on = before + size;
+    if (!size || info.type != CSP_PACKET_TRACE_INFO || info.count || info.in_transaction ||
+        on == end || *on != HEADER_TRACE_ON)
+        return NULL;
+    size = csp_packet_read(&source->reader, on + 1, end, &address);
+    if (!size || address.type != CSP_PACKET_ADDRESS_CONTEXT || on + 1 + size == end ||
+        !csp_packet_atoms[on[1 + size]])
+        return NULL;
+    csp_resolver_enter(resolver, &info, offset_at(piece, on), &address);
+    source->state = CSP_SOURCE_DECODES;
+    return on + 1 + size;
+}
+
+/* How most windows end: an exception and its address. As enter_window. */
+static const uint8_t *take_exception(struct csp_trace_source *source, const uint8_t *at,
+                                     const uint8_t *end, const struct piece *piece)
+{
+    struct csp_packet exception, address;
+    struct csp_packet_reader before = source->reader;
+    size_t size = csp_packet_read(&source->reader, at, end, &exception), more = 0;
+    if (size && exception.type == CSP_PACKET_EXCEPTION)
+        more = csp_packet_read(&source->reader, at + size, end, &address);
+    if (!more || address.type != CSP_PACKET_ADDRESS) {
+        source->reader = before; /* it is read again */
+        return NULL;
+    }
+    if (!csp_resolver_take_exception(&source->resolver, &exception, &address))
+        take_bad(source, offset_at(piece, at + size));
+    return at + size + more;
 }
 
 /* Takes the packet at `at`. Where that is in the trace, is asked of few. */
@@ -198,14 +242,22 @@ static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_
     while (at < end) {
         if (source->lost_by)
             tell_loss(source);
+        const uint8_t *behind;
         if (source->state == CSP_SOURCE_UNSYNCED) {
-            at = synchronise(source, at, end);
+            behind = enter_window(source, at, end, piece);
+            at = behind ? behind : synchronise(source, at, end);
             continue;
         }
         if (source->state == CSP_SOURCE_DECODES && csp_resolver_is_direct(&source->resolver)) {
             at = take_direct(source, at, end, piece);
             if (source->state != CSP_SOURCE_DECODES)
                 continue;
+            behind =
+                at < end && *at == HEADER_EXCEPTION ? take_exception(source, at, end, piece) : NULL;
+            if (behind) {
+                at = behind;
+                continue;
+            }
         }
         size_t size = csp_packet_read(&source->reader, at, end, &packet);
         if (!size)
