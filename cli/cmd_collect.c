@@ -7,126 +7,6 @@
 
 #include <string.h>
 
-static const char usage[] =
-    "usage: csprof collect [options] [--] PROGRAM [ARGUMENT...]\n"
-    "       csprof collect [options] -p PID | -t TID | -a | -C CPUS\n"
-    "       csprof collect --emulate [options] [--] PROGRAM [ARGUMENT...]\n"
-    "\n"
-    "Records what a program executes in short windows, each with the callchain of its end. The\n"
-    "result is an ordinary perf.data file: `csprof gen` makes a profile of it, perf 6.1 and later\n"
-    "read it too. The program's input, output and arguments are untouched, and its exit code "
-    "becomes\n"
-    "that of csprof. Threads and children are recorded with their parent. User space alone is\n"
-    "recorded.\n"
-    "\n"
-    "Recording from trace units (pulse, free-running, strobe) was tried with real Linux kernels "
-    "on\n"
-    "an emulated machine; nothing of it has been proved on Arm silicon yet.\n"
-    "\n"
-    "  -o FILE                 where to write (csprof.data)\n"
-    "  -p PID, -t TID          record processes, threads that run already (several: with commas)\n"
-    "  -a                      record everything that runs, until it is stopped\n"
-    "  -C CPUS                 the same on these CPUs: 0-3,8\n"
-    "  --duration SECONDS      stop then; a program goes on to its end without being recorded\n"
-    "  --max-size BYTES        stop when the file is so large\n"
-    "  --strategy NAME         auto: the best that this machine has a history of branches with;\n"
-    "                          branch-stack (also brbe, lbr): the core's branch records; pulse:\n"
-    "                          trace windows of equal length; free-running: trace windows between\n"
-    "                          two counters; strobe: trace windows without callchains; clock:\n"
-    "                          callchains alone, on a timer. `csprof doctor` tells which work "
-    "here\n"
-    "  --samples N             samples with a history that each busy CPU should give a second "
-    "(1000;\n"
-    "                          free-running 300)\n"
-    "  --overhead PERCENT      take fewer samples rather than more of a busy CPU's time (5)\n"
-    "  --window CYCLES         length of a window, with free-running on average\n"
-    "  --period CYCLES         a window opens every so many cycles; nanoseconds for clock\n"
-    "  --pulse NAME            of the configurations of csprof's kernel module, the one that this\n"
-    "                          core's PMU counts right, as `csprof doctor --calibrate` says:\n"
-    "                          pmu_pulse (default); pmu_pulse_counter,preset=N\n"
-    "  --buffer BYTES          of each CPU's ring of records (512Ki); a power of two\n"
-    "  --trace-buffer BYTES    of each CPU's ring of trace (2Mi; 128Ki without privileges)\n"
-    "  --live                  make the profile while recording (-o, csprof.prof) and write no "
-    "trace:\n"
-    "                          windows are decoded in memory and only counts are kept. SIGUSR2\n"
-    "                          writes the profile of what was seen so far\n"
-    "  -b FILE                 with --live: the program to profile (the one that most samples are\n"
-    "                          taken in)\n"
-    "  --symfs DIR             with --live: where the files of programs are, not at their paths\n"
-    "  --until-stable PERCENT  with --live: stop when the counts of the older and the newer half "
-    "of "
-    "all\n"
-    "                          samples overlap so far (98)\n"
-    "  --live-cpu PERCENT      with --live: of one processor that decoding may take; what is above "
-    "that is\n"
-    "                          dropped, and counted (10)\n"
-    "  --live-slice BYTES      with --live: decode when so much was recorded (8Mi and 512Ki for "
-    "each\n"
-    "                          ring), or two seconds have passed\n"
-    "  --dry-run               print the plan: periods, what they cost, a picture, and the `perf\n"
-    "                          record` command that does the same. Nothing is recorded\n"
-    "  --sysfs DIR             plan for another machine, see `csprof help doctor`\n"
-    "\n"
-    "  --emulate               record an AArch64 program under qemu-aarch64 with a virtual trace\n"
-    "                          unit; needs no Arm hardware. The options below are for it\n"
-    "  --window CYCLES         length of a window (1000); with --strategy free-running the period\n"
-    "                          of the event that closes windows\n"
-    "  --period CYCLES         a window opens every so many cycles (20011); one cycle is one\n"
-    "                          instruction\n"
-    "  --strategy NAME         pulse: the closing counter runs only while the trace unit does, so\n"
-    "                          all windows are equally long (default); free-running: it always "
-    "runs\n"
-    "  --skid CYCLES           interrupts come 0 to CYCLES late, evenly distributed (40)\n"
-    "  --protocol NAME         etmv4: CoreSight frames in an ETR, drained at each window while "
-    "one\n"
-    "                          thread alone runs (default);\n"
-    "                          ete: a TRBE's raw bytes, many windows in one piece\n"
-    "  --trace-options LIST    what else the trace unit does, with commas between: retstack "
-    "(leaves out\n"
-    "                          where returns go), cyclecount, branch-broadcast (tells where all\n"
-    "                          branches go)\n"
-    "  --trace-buffer BYTES    of the ETR, which all threads share (4Mi); a power of two\n"
-    "  --timestamp-interval N  nanoseconds between timestamps in the trace (1000); they take most "
-    "of\n"
-    "                          its bytes when they are dense\n"
-    "  --emulate-granularity insn|block\n"
-    "                          insn: windows begin and end at any instruction (default); block: "
-    "at\n"
-    "                          branch targets only, about twice as fast\n"
-    "  --cover N               end windows early at each instruction that runs, until N have "
-    "ended\n"
-    "                          there: samples everywhere, for tests of call stacks\n"
-    "  --cover-at FILE         the same at these addresses alone, hexadecimal, one a line\n"
-    "  --seed N                of the skid and of what is random in the program's start (1); the\n"
-    "                          same seed gives the same windows\n"
-    "  --truth FILE            write what really happened, for tests\n"
-    "  --fault KIND[=X]        damage the recording, for tests; may be given several times. Lost:\n"
-    "                          lost-samples, full-ring, throttling, lost-windows, lost-aux,\n"
-    "                          truncated, collision (shares, 0 to 1). Sinks: undrained=WINDOWS,\n"
-    "                          overwritten=BYTES, trbe=BYTES, mid-packet=BYTES, "
-    "repeated-ids=SINKS,\n"
-    "                          aux-samples=BYTES.\n"
-    "                          Clocks: clock-offset=NANOSECONDS, clock-drift=PPM, unknown-clock,\n"
-    "                          no-time. Others: no-context, skid=INSTRUCTIONS, info-version=N\n"
-    "  --fault-ledger FILE     write what was damaged\n"
-    "  --keep-journal FILE     keep what the recording was made from: the same run can be made "
-    "into\n"
-    "                          recordings with other faults\n"
-    "  --sysroot DIR           the program's libraries (/usr/aarch64-linux-gnu when this machine\n"
-    "                          has none at their usual place)\n"
-    "  --qemu PROGRAM          emulator to run (qemu-aarch64)\n"
-    "Emulated threads are recorded, each as on a processor of its own; forked children run but "
-    "are\n"
-    "not recorded, and a program that replaces itself by execve leaves the emulator: both are\n"
-    "counted and warned of.\n"
-    "\n"
-    "With --json the program's standard output goes to standard error.\n"
-    "Exit codes: the program's own, 128 + N when signal N killed it; 2 (usage), 3 (no such "
-    "program,\n"
-    "process, or not an AArch64 program), 4 (the machine or its settings do not allow it), 5 (not "
-    "a\n"
-    "single sample), 75 (cannot write; what was recorded before can be read).\n";
-
 static bool parse_choice(const char *value, const char *const *names, uint32_t *choice)
 {
     for (uint32_t i = 0; names[i]; i++)
@@ -290,6 +170,26 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
     return true;
 }
 
+/* Names what could have been said, where that can be listed. */
+static int refuse(const struct csp_collect *collect, const char *name, const char *value)
+{
+    struct csp_buf values = {0};
+    if (!strcmp(name, "--pulse"))
+        for (const struct csp_pulse *pulse = csp_pulses; pulse->config; pulse++) {
+            char *text = csp_pulse_text(pulse);
+            csp_buf_printf(&values, "%s%s", values.len ? "; " : ": it is one of ", text);
+            free(text);
+        }
+    if (!strcmp(name, "--strategy") && !collect->emulate)
+        for (int i = 0; i < CSP_STRATEGIES; i++)
+            csp_buf_printf(&values, "%s%s", i ? ", " : ": it is one of auto, ",
+                           csp_strategy_name((enum csp_strategy)i));
+    int code = csp_cli_usage(collect->cli, "%s: '%s' is not a value for it%s", name, value,
+                             values.len ? values.data : "");
+    csp_buf_free(&values);
+    return code;
+}
+
 static int parse_option(struct csp_collect *collect, const char *name, const char *value)
 {
     struct csp_collect other = *collect;
@@ -300,9 +200,10 @@ static int parse_option(struct csp_collect *collect, const char *name, const cha
     }
     known = collect->emulate ? parse_emulated(collect, name, value, &good)
                              : parse_real(collect, name, value, &good);
+    if (known && !good)
+        return refuse(collect, name, value);
     if (known)
-        return good ? 0
-                    : csp_cli_usage(collect->cli, "%s: '%s' is not a value for it", name, value);
+        return 0;
     if (!collect->emulate && parse_emulated(&other, name, value, &good))
         return csp_cli_usage(collect->cli, "%s is for --emulate alone", name);
     return csp_cli_usage(collect->cli, "unknown option '%s'", name);
@@ -430,6 +331,6 @@ static int run(struct csp_cli *cli, int argc, char **argv)
 const struct csp_command csp_command_collect = {
     .name = "collect",
     .summary = "record a program",
-    .usage = usage,
+    .usage = csp_collect_usage,
     .run = run,
 };

@@ -6,6 +6,8 @@
 #include "collect/session.h"
 #include "emulate/launch.h"
 
+extern const char csp_collect_usage[];
+
 struct csp_collect {
     struct csp_cli *cli;
     const char *output;

@@ -15,7 +15,7 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
     if (collect->automatic) {
         if (!csp_assessment_has_branches(assessment))
             return csp_host_explain(target, assessment, diag);
-        collect->strategy = assessment->best;
+        collect->strategy = collect->system_wide ? assessment->best_of_cpus : assessment->best;
         csp_note(diag, "strategy %s: %s", csp_strategy_name(collect->strategy),
                  assessment->of[collect->strategy].gives);
     }
@@ -54,16 +54,24 @@ static void print_plan(const struct csp_collect *collect, const struct csp_targe
     struct csp_json json = {.out = &out};
     csp_plan_perf(plan, target, (const char *const *)collect->command, &perf);
     if (collect->cli->json) {
-        perf.data[perf.len - 1] = '\0';
+        if (perf.len)
+            perf.data[perf.len - 1] = '\0';
         csp_json_object(&json, NULL);
         csp_plan_json(plan, &json);
-        csp_json_string(&json, "perf", perf.data);
+        if (perf.len)
+            csp_json_string(&json, "perf", perf.data);
+        else
+            csp_json_null(&json, "perf");
         csp_json_end(&json);
     } else {
         csp_plan_text(plan, &out);
         csp_buf_add_char(&out, '\n');
         csp_plan_draw(plan, &out);
-        csp_buf_printf(&out, "\nthe same with perf:\n  %s", perf.data);
+        if (perf.len)
+            csp_buf_printf(&out, "\nthe same with perf:\n  %s", perf.data);
+        else
+            csp_buf_add_string(&out, "\nperf cannot do the same: it does not set events off "
+                                     "against each other\n");
     }
     print(&out);
     csp_buf_free(&out);
@@ -104,6 +112,12 @@ void csp_collect_warn_of_loss(struct csp_diag *diag, const struct csp_session_re
                  "%u of the event groups did not run all the time: somebody else uses the "
                  "counters or the trace unit",
                  result->unscheduled);
+    if (result->bad_phases)
+        csp_warn(
+            diag,
+            "on %u of %u CPUs another program ran while the counters were set off against each "
+            "other: windows last up to %llu cycles there; record again when less is to do",
+            result->bad_phases, result->rings, COUNT(result->most_phase));
     if (result->not_readable)
         csp_warn(diag,
                  "the mappings of %llu processes may not be seen: their samples have no binary",
@@ -142,6 +156,8 @@ void csp_collect_json(const struct csp_collect *collect, const struct csp_sessio
     csp_json_number(json, "torn", totals->torn);
     csp_json_number(json, "trace_units", result->trace_units_seen);
     csp_json_number(json, "unscheduled", result->unscheduled);
+    csp_json_number(json, "least_phase", result->least_phase);
+    csp_json_number(json, "most_phase", result->most_phase);
 }
 
 static void print_json(const struct csp_collect *collect, const struct csp_session_result *result)

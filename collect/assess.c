@@ -8,7 +8,9 @@
 static const char *const names[CSP_STRATEGIES] = {
     [CSP_STRATEGY_BRANCH_STACK] = "branch-stack",
     [CSP_STRATEGY_PULSE] = "pulse",
+    [CSP_STRATEGY_USER_STAGGER] = "user-stagger",
     [CSP_STRATEGY_FREE_RUNNING] = "free-running",
+    [CSP_STRATEGY_AUX_SAMPLE] = "aux-sample",
     [CSP_STRATEGY_STROBE] = "strobe",
     [CSP_STRATEGY_CLOCK] = "clock",
 };
@@ -17,8 +19,11 @@ static const char *const gives[CSP_STRATEGIES] = {
     [CSP_STRATEGY_BRANCH_STACK] =
         "branch records and a callchain with each sample, from the core's own buffer",
     [CSP_STRATEGY_PULSE] = "trace windows of equal length, each closed by a callchain",
+    [CSP_STRATEGY_USER_STAGGER] =
+        "trace windows of equal length, each closed by a callchain; of whole CPUs alone",
     [CSP_STRATEGY_FREE_RUNNING] =
         "trace windows, each closed by a callchain; most callchains come without a window",
+    [CSP_STRATEGY_AUX_SAMPLE] = "callchains, each with the newest trace of a unit that always runs",
     [CSP_STRATEGY_STROBE] =
         "trace windows without callchains: flat profiles (AutoFDO, BOLT), no contexts",
     [CSP_STRATEGY_CLOCK] = "callchains alone, no history of branches: not enough for `csprof gen`",
@@ -253,6 +258,44 @@ static void assess_free_running(const struct csp_target *target,
                          "early: sysctl kernel.perf_cpu_time_max_percent=60 lets it be");
 }
 
+/* Counters of a task would begin anew, both at once, in each thread that it starts; those of a CPU
+ * go on for ever. */
+static void assess_user_stagger(const struct csp_target *target,
+                                struct csp_strategy_verdict *verdict)
+{
+    need_trace(target, verdict);
+    if (!is_arm(target))
+        return;
+    need_aux_pause(target, verdict);
+    need_cycles(target, verdict);
+    need_counters(target, verdict, 1);
+    if (target->privileged_known && !target->privileged && target->paranoid > 0)
+        lack(verdict, "kernel.perf_event_paranoid lets users record no whole CPUs",
+             "sysctl kernel.perf_event_paranoid=0, or run with the capability CAP_PERFMON");
+    caution_of_trace(target, verdict);
+    caution(verdict, "it records whole CPUs, also where one program is asked for: what else runs "
+                     "meanwhile is in the recording, too");
+}
+
+static void assess_aux_sample(const struct csp_target *target, struct csp_strategy_verdict *verdict)
+{
+    need_trace(target, verdict);
+    if (!is_arm(target))
+        return;
+    need_cycles(target, verdict);
+    if (target->trace.present && target->trace.snapshots != CSP_SNAPSHOTS_YES)
+        lack(verdict,
+             target->trace.snapshots == CSP_SNAPSHOTS_NO
+                 ? "this kernel cannot put trace into samples (its cs_etm has no snapshots)"
+                 : "whether the kernel can put trace into samples is not known; no release up to "
+                   "Linux 7.3 can",
+             "a kernel with the patches for it that were posted in September 2026");
+    caution_of_trace(target, verdict);
+    caution(verdict, "the trace unit always runs, which costs memory bandwidth, and its newest "
+                     "kilobytes are copied with "
+                     "each sample");
+}
+
 static void assess_strobe(const struct csp_target *target, struct csp_strategy_verdict *verdict)
 {
     need_trace(target, verdict);
@@ -297,10 +340,12 @@ void csp_assess(struct csp_assessment *assessment, const struct csp_target *targ
     static assess_fn *const rules[CSP_STRATEGIES] = {
         [CSP_STRATEGY_BRANCH_STACK] = assess_branch_stack,
         [CSP_STRATEGY_PULSE] = assess_pulse,
+        [CSP_STRATEGY_USER_STAGGER] = assess_user_stagger,
         [CSP_STRATEGY_FREE_RUNNING] = assess_free_running,
+        [CSP_STRATEGY_AUX_SAMPLE] = assess_aux_sample,
         [CSP_STRATEGY_STROBE] = assess_strobe,
     };
-    *assessment = (struct csp_assessment){.best = CSP_STRATEGIES};
+    *assessment = (struct csp_assessment){.best = CSP_STRATEGIES, .best_of_cpus = CSP_STRATEGIES};
     need_access(target, assessment);
     for (int i = CSP_STRATEGIES - 1; i >= 0; i--) {
         struct csp_strategy_verdict *verdict = &assessment->of[i];
@@ -308,7 +353,10 @@ void csp_assess(struct csp_assessment *assessment, const struct csp_target *targ
         if (rules[i])
             rules[i](target, verdict);
         verdict->ready = !verdict->lacks.len && !assessment->common.len;
-        if (verdict->ready)
+        if (!verdict->ready)
+            continue;
+        assessment->best_of_cpus = (enum csp_strategy)i;
+        if (i != CSP_STRATEGY_USER_STAGGER)
             assessment->best = (enum csp_strategy)i;
     }
 }

@@ -9,7 +9,9 @@
 enum csp_strategy {
     CSP_STRATEGY_BRANCH_STACK, /* BRBE, LBR */
     CSP_STRATEGY_PULSE,
+    CSP_STRATEGY_USER_STAGGER, /* of whole CPUs alone */
     CSP_STRATEGY_FREE_RUNNING,
+    CSP_STRATEGY_AUX_SAMPLE, /* the unit always runs; samples carry its newest trace */
     CSP_STRATEGY_STROBE,
     CSP_STRATEGY_CLOCK, /* software timer: callchains alone */
     CSP_STRATEGIES,
@@ -33,7 +35,8 @@ struct csp_strategy_verdict {
 struct csp_assessment {
     CSP_VEC(struct csp_lack) common; /* in the way of all */
     struct csp_strategy_verdict of[CSP_STRATEGIES];
-    enum csp_strategy best; /* CSP_STRATEGIES when there is none at all */
+    /* For one program, and for whole CPUs; CSP_STRATEGIES when there is none at all. */
+    enum csp_strategy best, best_of_cpus;
 };
 
 void csp_assess(struct csp_assessment *assessment, const struct csp_target *target);

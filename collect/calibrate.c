@@ -86,7 +86,7 @@ static bool open_events(struct events *events, const struct csp_target *target,
     events->trace = csp_kernel_event_open(&trace, 0, check->cpu, -1);
     if (events->trace < 0)
         return fail(check, "the trace unit cannot be had");
-    if (!csp_ring_map(&events->ring, events->trace, DATA_SIZE, AUX_SIZE))
+    if (!csp_ring_map(&events->ring, events->trace, DATA_SIZE, AUX_SIZE, false))
         return fail(check, "no buffer for the trace");
     events->cycles = csp_kernel_event_open(&cycles, 0, check->cpu, -1);
     events->pulses = csp_kernel_event_open(&pulses, 0, check->cpu, events->cycles);

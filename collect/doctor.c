@@ -240,6 +240,13 @@ static void add_conclusion(const struct csp_target *target, const struct csp_ass
         add_words(out, text, 0, 0);
         free(text);
         add_cost(target, assessment->best, out);
+        if (assessment->best_of_cpus != assessment->best) {
+            text = csp_asprintf("With -a or -C it uses --strategy %s: %s.",
+                                csp_strategy_name(assessment->best_of_cpus),
+                                assessment->of[assessment->best_of_cpus].gives);
+            add_words(out, text, 0, 0);
+            free(text);
+        }
         csp_buf_add_string(out, "No recording by csprof on Arm silicon is known yet: what is said "
                                 "of Arm machines follows the\nkernel's sources and an emulated "
                                 "machine.\n");
@@ -368,5 +375,9 @@ void csp_doctor_json(const struct csp_target *target, const struct csp_assessmen
         csp_json_null(json, "best");
     else
         csp_json_string(json, "best", csp_strategy_name(assessment->best));
+    if (assessment->best_of_cpus == CSP_STRATEGIES)
+        csp_json_null(json, "best_of_cpus");
+    else
+        csp_json_string(json, "best_of_cpus", csp_strategy_name(assessment->best_of_cpus));
     csp_json_bool(json, "branch_history", csp_assessment_has_branches(assessment));
 }

@@ -66,23 +66,41 @@ static bool find_note(Elf_Data *data, struct csp_build_id *id)
     return false;
 }
 
-bool csp_elf_view_build_id(const struct csp_elf_view *view, struct csp_build_id *id)
+static bool build_id_of(Elf *elf, struct csp_build_id *id)
 {
     size_t count;
     *id = (struct csp_build_id){0};
-    if (elf_getphdrnum(view->elf, &count) != 0)
+    if (elf_getphdrnum(elf, &count) != 0)
         return false;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr segment;
-        if (!gelf_getphdr(view->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+        if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_NOTE)
             continue;
-        Elf_Data *data =
-            elf_getdata_rawchunk(view->elf, (int64_t)segment.p_offset, segment.p_filesz,
-                                 segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+        Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment.p_offset, segment.p_filesz,
+                                              segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
         if (data && find_note(data, id))
             return true;
     }
     return false;
+}
+
+bool csp_elf_view_build_id(const struct csp_elf_view *view, struct csp_build_id *id)
+{
+    return build_id_of(view->elf, id);
+}
+
+bool csp_elf_file_build_id(const char *path, struct csp_build_id *id)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    bool found = elf && build_id_of(elf, id);
+    if (elf)
+        elf_end(elf);
+    close(fd);
+    return found;
 }
 
 const uint8_t *csp_elf_view_at(const struct csp_elf_view *view, uint64_t address, size_t *size)

@@ -43,6 +43,7 @@ static void add_trace(struct csp_event_set *set, const struct csp_plan *plan,
 {
     const struct csp_trace_pmu *trace = &target->trace;
     bool strobe = plan->strategy == CSP_STRATEGY_STROBE;
+    bool runs = strobe || plan->aux_sample; /* from the beginning */
     const struct csp_coresight_config *config = NULL;
     uint64_t words[4] = {0};
     if (strobe)
@@ -62,16 +63,16 @@ static void add_trace(struct csp_event_set *set, const struct csp_plan *plan,
     struct csp_attr *attr =
         add(set, CSP_EVENT_TRACE,
             csp_asprintf("cs_etm/%s%stimestamp,contextid/u", config ? config->name : "",
-                         strobe   ? ","
-                         : config ? ",aux-action=start-paused,"
-                                  : "aux-action=start-paused,"));
+                         !runs ? config ? ",aux-action=start-paused," : "aux-action=start-paused,"
+                         : config ? ","
+                                  : ""));
     attr->type = trace->type;
     attr->config = words[0];
     attr->config1 = words[1];
     attr->config2 = words[2];
     attr->config3 = words[3];
     attr->sample_period = 1;
-    attr->aux_action = strobe ? 0 : CSP_AUX_START_PAUSED;
+    attr->aux_action = runs ? 0 : CSP_AUX_START_PAUSED;
     attr->flags |= FLAG(PINNED); /* multiplexed, its windows would stay open */
     set->has_trace = true;
     set->configr = configr_of(trace);
@@ -115,7 +116,10 @@ static void add_samples(struct csp_event_set *set, const struct csp_plan *plan,
     attr->config = clock ? SOFTWARE_CPU_CLOCK : HARDWARE_CYCLES;
     attr->sample_period = plan->resume_period;
     add_callchain(target, attr);
-    if (!clock) {
+    if (plan->aux_sample) {
+        attr->sample_type |= CSP_SAMPLE_AUX;
+        attr->aux_sample_size = plan->aux_sample;
+    } else if (!clock) {
         attr->sample_type |= CSP_SAMPLE_BRANCH_STACK;
         attr->branch_sample_type = BRANCH_USER | BRANCH_ANY;
     }
@@ -156,12 +160,17 @@ void csp_event_set_make(struct csp_event_set *set, const struct csp_plan *plan,
     *set = (struct csp_event_set){0};
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE:
+    case CSP_STRATEGY_USER_STAGGER:
     case CSP_STRATEGY_FREE_RUNNING:
         add_trace(set, plan, target);
         add_windows(set, plan, target);
         break;
     case CSP_STRATEGY_STROBE:
         add_trace(set, plan, target);
+        break;
+    case CSP_STRATEGY_AUX_SAMPLE:
+        add_trace(set, plan, target);
+        add_samples(set, plan, target);
         break;
     default:
         add_samples(set, plan, target);

@@ -43,6 +43,30 @@ uint32_t csp_kernel_counters(uint32_t pmu_type, uint32_t cpu, uint64_t cycles_co
     return opened && opened <= MOST ? opened - 1 : 0;
 }
 
+/* perf_get_aux_event (kernel/events/core.c) refuses it when the leader's PMU has no snapshot_aux.
+ */
+int csp_kernel_snapshots(uint32_t pmu_type)
+{
+    enum { NOT_TOLD, NO, YES };
+    const uint64_t flags = UINT64_C(1) << CSP_ATTR_DISABLED |
+                           UINT64_C(1) << CSP_ATTR_EXCLUDE_KERNEL |
+                           UINT64_C(1) << CSP_ATTR_EXCLUDE_HV;
+    struct csp_attr trace = {.type = pmu_type, .sample_period = 1, .flags = flags};
+    struct csp_attr sampler = {.sample_period = UINT64_C(1) << 40,
+                               .sample_type = CSP_SAMPLE_AUX,
+                               .aux_sample_size = 4096,
+                               .flags = flags};
+    int leader = csp_kernel_event_open(&trace, 0, -1, -1);
+    if (leader < 0)
+        return NOT_TOLD; /* somebody else has it, for example */
+    int member = csp_kernel_event_open(&sampler, 0, -1, leader);
+    int answer = member >= 0 ? YES : errno == EINVAL ? NO : NOT_TOLD;
+    if (member >= 0)
+        close(member);
+    close(leader);
+    return answer;
+}
+
 bool csp_kernel_event_allowed(void)
 {
     struct csp_attr attr = {

@@ -9,6 +9,8 @@ int csp_kernel_event_open(const struct csp_attr *attr, int64_t tid, int64_t cpu,
 /* How many events fit beside a cycle counter in one group on a PMU: its programmable counters. 0
  * when that cannot be found out. */
 uint32_t csp_kernel_counters(uint32_t pmu_type, uint32_t cpu, uint64_t cycles_config);
+/* Whether samples can carry trace of a PMU: enum csp_snapshots. */
+int csp_kernel_snapshots(uint32_t pmu_type);
 /* Whether this process may open a software event on itself at all. */
 bool csp_kernel_event_allowed(void);
 

@@ -8,6 +8,10 @@
 static const double bytes_per_cycle = 0.25, bytes_per_window = 80, bytes_per_timestamp = 8;
 /* etm4x asks for a timestamp at least this often unless told otherwise. */
 static const double cycles_per_timestamp = 4096;
+/* TRCSYNCPR as etm4_set_default sets it (coresight-etm4x-core.c). */
+static const double bytes_between_syncs = 4096;
+/* A record holds 65,535 bytes, of which the callchain needs some: perf's limit, too. */
+static const double most_aux_sample = 60 * 1024;
 static const double golden = 0.6180339887498949;
 static const double short_window = 64;
 
@@ -106,6 +110,40 @@ static void plan_free_running(const struct csp_plan_request *request, struct csp
     plan->overhead = plan->windows_per_second * opening + plan->samples_per_second * CSP_COST_PAUSE;
 }
 
+/* Both events have one period, and the pause is a window behind. */
+static void plan_stagger(const struct csp_plan_request *request, struct csp_plan *plan)
+{
+    double cycles = request->cycles_per_second;
+    plan->phase = request->window ? request->window : 1000;
+    double rate = rate_within(request, window_cost(request), plan);
+    plan->resume_period = request->period ? request->period : whole(cycles / rate) | 1;
+    /* A window that is not closed before the next resume would never be. */
+    if (plan->resume_period < 2 * plan->phase)
+        plan->resume_period = 2 * plan->phase + 1;
+    plan->pause_period = plan->resume_period;
+    plan->mean_window = (double)plan->phase;
+    plan->windows_per_second = plan->samples_per_second = cycles / (double)plan->resume_period;
+    plan->duty = plan->mean_window / (double)plan->resume_period;
+    plan->overhead = plan->windows_per_second * window_cost(request);
+}
+
+/* A decoder begins at an A-Sync, so as much of each sample's trace as lies between two says
+ * nothing. */
+static void plan_aux_sample(const struct csp_plan_request *request, struct csp_plan *plan)
+{
+    double cycles = request->cycles_per_second;
+    double window = request->window ? (double)request->window : 1000;
+    double bytes = ceil(window * bytes_per_cycle / 8) * 8 + 2 * bytes_between_syncs;
+    plan->aux_sample = bytes < most_aux_sample ? (uint32_t)bytes : (uint32_t)most_aux_sample;
+    plan->mean_window = (plan->aux_sample - bytes_between_syncs) / bytes_per_cycle;
+    double cost = CSP_COST_PAUSE + CSP_COST_COPY * plan->aux_sample;
+    double rate = rate_within(request, cost, plan);
+    plan->resume_period = request->period ? request->period : whole(cycles / rate) | 1;
+    plan->windows_per_second = plan->samples_per_second = cycles / (double)plan->resume_period;
+    plan->duty = 1;
+    plan->overhead = plan->samples_per_second * cost;
+}
+
 static void plan_strobe(const struct csp_plan_request *request, struct csp_plan *plan)
 {
     double cycles = request->cycles_per_second;
@@ -146,6 +184,24 @@ static void predict_throttling(const struct csp_plan_request *request, struct cs
     plan->throttled = plan->samples_per_second > limit;
 }
 
+static void predict_trace(struct csp_plan *plan)
+{
+    double traced = plan->duty * plan->cycles_per_second;
+    if (!(plan->duty > 0))
+        return;
+    plan->timestamp_bytes_per_second =
+        bytes_per_timestamp * (plan->windows_per_second + traced / cycles_per_timestamp);
+    plan->trace_bytes_per_second = traced * bytes_per_cycle +
+                                   plan->windows_per_second * bytes_per_window +
+                                   plan->timestamp_bytes_per_second;
+    if (!plan->aux_sample)
+        return;
+    /* The rest is overwritten. */
+    double kept = plan->samples_per_second * plan->aux_sample / plan->trace_bytes_per_second;
+    plan->timestamp_bytes_per_second *= kept;
+    plan->trace_bytes_per_second *= kept;
+}
+
 void csp_plan_request_default(struct csp_plan_request *request, const struct csp_target *target,
                               enum csp_strategy strategy)
 {
@@ -176,6 +232,12 @@ void csp_plan_make(struct csp_plan *plan, const struct csp_plan_request *request
     case CSP_STRATEGY_FREE_RUNNING:
         plan_free_running(request, plan);
         break;
+    case CSP_STRATEGY_USER_STAGGER:
+        plan_stagger(request, plan);
+        break;
+    case CSP_STRATEGY_AUX_SAMPLE:
+        plan_aux_sample(request, plan);
+        break;
     case CSP_STRATEGY_STROBE:
         plan_strobe(request, plan);
         break;
@@ -183,13 +245,6 @@ void csp_plan_make(struct csp_plan *plan, const struct csp_plan_request *request
         plan_samples(request, plan);
         break;
     }
-    double traced = plan->duty * plan->cycles_per_second;
-    plan->timestamp_bytes_per_second =
-        bytes_per_timestamp *
-        (plan->duty > 0 ? plan->windows_per_second + traced / cycles_per_timestamp : 0);
-    if (plan->duty > 0)
-        plan->trace_bytes_per_second = traced * bytes_per_cycle +
-                                       plan->windows_per_second * bytes_per_window +
-                                       plan->timestamp_bytes_per_second;
+    predict_trace(plan);
     predict_throttling(request, plan);
 }

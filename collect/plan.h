@@ -23,7 +23,9 @@ struct csp_plan {
     enum csp_strategy strategy;
     uint64_t resume_period; /* cycles; of the only event where there is one; ns for the clock */
     uint64_t pause_period;  /* of the event that closes windows; 0: none */
+    uint64_t phase;         /* user-stagger: cycles from a resume to its pause; else 0 */
     uint64_t pulse_cycles;  /* cycles for each of its counts */
+    uint32_t aux_sample;    /* bytes of trace in each sample; 0: none */
     uint32_t preset;        /* of the CoreSight configuration; 0: none */
     double cycles_per_second;
     /* Predictions for each busy CPU. */
@@ -43,6 +45,7 @@ struct csp_plan {
 /* Costs that the predictions assume, in seconds. */
 #define CSP_COST_RESUME 1.5e-6 /* an interrupt that starts the trace unit */
 #define CSP_COST_PAUSE 4e-6    /* an interrupt with a frame-pointer callchain */
+#define CSP_COST_COPY 0.5e-9   /* a byte of trace into a sample */
 #define CSP_COST_DRAIN 20e-6   /* stopping, emptying and starting an ETR */
 
 /* What `csprof collect` without options asks for on this machine. */
@@ -54,7 +57,7 @@ void csp_plan_text(const struct csp_plan *plan, struct csp_buf *out);
 /* Resume and pause events and the trace unit over time: two pictures, the first of a few resume
  * periods, the second of one window. */
 void csp_plan_draw(const struct csp_plan *plan, struct csp_buf *out);
-/* The `perf record` command that makes the same recording. */
+/* The `perf record` command that makes the same recording; nothing where perf cannot. */
 void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
                    const char *const *command, struct csp_buf *out);
 /* Members of an object that the caller opened. */

@@ -44,6 +44,18 @@ void csp_plan_text(const struct csp_plan *plan, struct csp_buf *out)
                        (unsigned long long)plan->resume_period,
                        (unsigned long long)plan->pause_period);
         break;
+    case CSP_STRATEGY_USER_STAGGER:
+        csp_buf_printf(out,
+                       "resume        every %llu cycles\n"
+                       "pause         %llu cycles after each resume\n",
+                       (unsigned long long)plan->resume_period, (unsigned long long)plan->phase);
+        break;
+    case CSP_STRATEGY_AUX_SAMPLE:
+        csp_buf_printf(out,
+                       "sample        every %llu cycles\n"
+                       "trace         the newest %u bytes with each sample\n",
+                       (unsigned long long)plan->resume_period, plan->aux_sample);
+        break;
     case CSP_STRATEGY_STROBE:
         csp_buf_printf(out, "preset        %u of autofdo\n", plan->preset);
         break;
@@ -101,17 +113,18 @@ static void play(struct picture *picture)
     double resume = (double)plan->resume_period,
            pause = (double)(plan->pause_period * plan->pulse_cycles);
     double end = picture->start + picture->per_column * COLUMNS;
-    bool pulse = plan->strategy == CSP_STRATEGY_PULSE;
+    /* Pauses that follow their resume, and pauses that come when they come. */
+    double length = plan->strategy == CSP_STRATEGY_PULSE ? pause : (double)plan->phase;
     for (double when = floor(picture->start / resume) * resume; when < end; when += resume) {
         if (when <= 0)
             continue;
-        double close = pulse ? when + pause : (floor(when / pause) + 1) * pause;
+        double close = length > 0 ? when + length : (floor(when / pause) + 1) * pause;
         mark(picture, picture->resume, when, '|');
         run(picture, when, close);
-        if (pulse)
+        if (length > 0)
             mark(picture, picture->pause, close, '|');
     }
-    if (!pulse)
+    if (!(length > 0))
         for (double when = (floor(picture->start / pause) + 1) * pause; when < end; when += pause)
             mark(picture, picture->pause, when, '|');
 }
@@ -134,7 +147,7 @@ void csp_plan_draw(const struct csp_plan *plan, struct csp_buf *out)
     if (!plan->pause_period)
         return;
     double resume = (double)plan->resume_period,
-           pause = (double)(plan->pause_period * plan->pulse_cycles);
+           pause = (double)(plan->phase ? plan->phase : plan->pause_period * plan->pulse_cycles);
     draw(plan, 0, 3.5 * resume, out);
     if (pause * 8 < resume) {
         csp_buf_add_string(out, "the first window, closer:\n");
@@ -171,6 +184,8 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
                    const char *const *command, struct csp_buf *out)
 {
     unsigned long long resume = plan->resume_period, pause = plan->pause_period;
+    if (plan->phase) /* perf opens events, and does not set them off against each other */
+        return;
     csp_buf_add_string(out, "perf record -T");
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE: {
@@ -191,6 +206,11 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
                        " -e cycles/aux-action=resume,period=%llu/u"
                        " -e cycles/aux-action=pause,period=%llu,call-graph=fp/u",
                        resume, pause);
+        break;
+    case CSP_STRATEGY_AUX_SAMPLE:
+        csp_buf_printf(out, " --aux-sample=%u", plan->aux_sample);
+        add_trace_event(target, "", out);
+        csp_buf_printf(out, " -e cycles:u -c %llu --call-graph fp", resume);
         break;
     case CSP_STRATEGY_STROBE: {
         char *config = csp_asprintf("autofdo,preset=%u", plan->preset);
@@ -217,6 +237,8 @@ void csp_plan_json(const struct csp_plan *plan, struct csp_json *json)
     csp_json_string(json, "strategy", csp_strategy_name(plan->strategy));
     csp_json_number(json, "period", plan->resume_period);
     csp_json_number(json, "pause_period", plan->pause_period);
+    csp_json_number(json, "phase", plan->phase);
+    csp_json_number(json, "aux_sample_bytes", plan->aux_sample);
     csp_json_number(json, "preset", plan->preset);
     csp_json_real(json, "windows_per_second", plan->windows_per_second);
     csp_json_real(json, "samples_per_second", plan->samples_per_second);

@@ -78,17 +78,41 @@ static void write_thread(struct csp_process_writer *out, uint32_t pid, uint32_t 
 }
 
 /* The file as the process sees it, whatever its root directory is. */
+static struct csp_known_file read_file(uint32_t pid, const struct csp_mmap_event *event)
+{
+    struct csp_known_file file = {
+        .major = event->major, .minor = event->minor, .inode = event->inode};
+    char *path = csp_asprintf("/proc/%u/root%s", pid, event->path);
+    file.has_build_id = csp_elf_file_build_id(path, &file.build_id);
+    free(path);
+    return file;
+}
+
 static void find_build_id(struct csp_process_writer *out, uint32_t pid,
                           struct csp_mmap_event *event)
 {
-    struct csp_elf_view view;
-    char *path = csp_asprintf("/proc/%u/root%s", pid, event->path);
-    if (*event->path == '/' && csp_elf_view_open(&view, path, NULL) == 0) {
-        event->has_build_id = csp_elf_view_build_id(&view, &event->build_id);
-        csp_elf_view_close(&view);
+    const struct csp_known_file *file = NULL;
+    if (*event->path != '/')
+        return;
+    uint64_t device = (uint64_t)event->major << 32 | event->minor;
+    uint64_t *number = csp_map_at(&out->file_of, event->inode ^ device << 20);
+    if (*number)
+        file = &out->files.data[*number - 1];
+    if (!file || file->inode != event->inode || file->major != event->major ||
+        file->minor != event->minor) {
+        csp_vec_push(&out->files, read_file(pid, event));
+        *number = out->files.len;
+        file = &out->files.data[*number - 1];
     }
-    out->no_build_id += *event->path == '/' && !event->has_build_id;
-    free(path);
+    event->has_build_id = file->has_build_id;
+    event->build_id = file->build_id;
+    out->no_build_id += !event->has_build_id;
+}
+
+void csp_process_writer_free(struct csp_process_writer *out)
+{
+    csp_vec_free(&out->files);
+    csp_map_free(&out->file_of);
 }
 
 /* "55d0-55d1 r-xp 00002000 fe:01 1234   /usr/bin/app"; executable ones are of interest. */

@@ -21,8 +21,9 @@ static bool map_aux(struct csp_ring *ring, uint64_t wanted)
     for (uint64_t size = wanted; size >= SMALLEST; size /= 2) {
         page->aux_offset = page->data_offset + page->data_size;
         page->aux_size = size;
-        void *aux =
-            mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, (off_t)page->aux_offset);
+        /* Not writable means: overwrite it (rb_alloc_aux, kernel/events/ring_buffer.c). */
+        int access = PROT_READ | (ring->snapshots ? 0 : PROT_WRITE);
+        void *aux = mmap(NULL, size, access, MAP_SHARED, ring->fd, (off_t)page->aux_offset);
         if (aux != MAP_FAILED) {
             ring->aux = aux;
             ring->aux_size = size;
@@ -34,7 +35,8 @@ static bool map_aux(struct csp_ring *ring, uint64_t wanted)
     return false;
 }
 
-bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t aux_size)
+bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t aux_size,
+                  bool snapshots)
 {
     uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     void *page = MAP_FAILED;
@@ -49,6 +51,7 @@ bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t au
         return false;
     ring->page = page;
     ring->fd = fd;
+    ring->snapshots = snapshots;
     if (!aux_size || map_aux(ring, aux_size))
         return true;
     int error = errno;
@@ -149,7 +152,9 @@ static uint64_t drain_records(struct csp_ring *ring, struct csp_writer *writer,
             break;
         }
         const uint8_t *record = bytes_at(ring, data, ring->data_size, tail, size);
-        csp_write_raw(writer, record, size);
+        /* Of trace that is overwritten AUX records tell nothing that lasts (perf_aux_output_end). */
+        if (!ring->snapshots || csp_load32(record) != CSP_RECORD_AUX)
+            csp_write_raw(writer, record, size);
         count_record(ring, record, size, totals, listener);
         tail += size;
     }
@@ -161,7 +166,7 @@ static uint64_t drain_trace(struct csp_ring *ring, struct csp_writer *writer,
                             struct csp_ring_totals *totals, bool last)
 {
     struct perf_event_mmap_page *page = page_of(ring);
-    if (!ring->aux)
+    if (!ring->aux || ring->snapshots)
         return 0;
     uint64_t head = __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE), tail = page->aux_tail;
     if (!last && ring->announced < head)

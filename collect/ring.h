@@ -24,6 +24,7 @@ struct csp_ring {
     uint8_t *aux;       /* null: no trace */
     bool refused_trace; /* csp_ring_map failed at the AUX ring */
     uint64_t aux_size;
+    bool snapshots;  /* the kernel copies from it into samples, and overwrites it */
     uint64_t stored; /* of the trace */
     bool stopped;    /* the kernel may have, because the AUX ring was full: to be enabled again */
     uint64_t announced; /* where the trace ends that AUX records told of */
@@ -37,8 +38,10 @@ struct csp_ring_listener {
 };
 
 /* Maps a ring for `fd`, with at most `data_size` and `aux_size` (0: none) bytes; less when the
- * kernel does not allow so much memory. Sizes are powers of two. False with errno. */
-bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t aux_size);
+ * kernel does not allow so much memory. Sizes are powers of two. With `snapshots` the trace is the
+ * kernel's to use. False with errno. */
+bool csp_ring_map(struct csp_ring *ring, int fd, uint64_t data_size, uint64_t aux_size,
+                  bool snapshots);
 void csp_ring_unmap(struct csp_ring *ring);
 /* Moves everything into the recording; returns the number of bytes. Trace that no AUX record has
  * told of yet waits for that, except at the `last` time. */

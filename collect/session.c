@@ -44,16 +44,16 @@ static int find_tasks(struct csp_session *session)
                             options->pids.tids.data[i]);
         }
     for (size_t i = 0; i < found.tids.len; i++)
-        csp_vec_push(&session->tasks, found.tids.data[i]);
+        csp_vec_push(&session->watched, found.tids.data[i]);
     csp_vec_free(&found.tids);
     for (size_t i = 0; i < options->tids.tids.len; i++) {
         if (!csp_thread_process(options->tids.tids.data[i]))
             return csp_fail(session->diag, CSP_ERR_INPUT, "there is no thread %u",
                             options->tids.tids.data[i]);
-        csp_vec_push(&session->tasks, options->tids.tids.data[i]);
+        csp_vec_push(&session->watched, options->tids.tids.data[i]);
     }
     if (session->has_workload)
-        csp_vec_push(&session->tasks, session->workload.pid);
+        csp_vec_push(&session->watched, (uint32_t)session->workload.pid);
     return 0;
 }
 
@@ -61,12 +61,10 @@ static bool tasks_ended(const struct csp_session *session)
 {
     if (session->has_workload)
         return session->workload.ended;
-    if (session->tasks.data[0] < 0)
-        return false;
-    for (size_t i = 0; i < session->tasks.len; i++)
-        if (!csp_thread_ended((uint32_t)session->tasks.data[i]))
+    for (size_t i = 0; i < session->watched.len; i++)
+        if (!csp_thread_ended(session->watched.data[i]))
             return false;
-    return true;
+    return session->watched.len > 0;
 }
 
 /* Once there is room again, trace goes on: nobody else enables what perf_aux_output_begin and
@@ -115,9 +113,13 @@ static bool take_signals(struct csp_session *session, int signals)
             stop |= signal != SIGCHLD;
             continue;
         }
-        /* A terminal sends SIGINT to the command as well. We end when it does. */
-        if (signal != SIGINT && !session->workload.ended)
-            kill(session->workload.pid, signal);
+        /* A terminal sends SIGINT to the command as well, which may have its own use for it.
+         * Whoever sends it to us alone means both, and a command in the background ignores SIGINT.
+         */
+        bool told = signal == SIGINT && info.ssi_code == SI_KERNEL && !session->interrupted;
+        session->interrupted |= signal == SIGINT;
+        if (!told && !session->workload.ended)
+            kill(session->workload.pid, signal == SIGINT ? SIGTERM : signal);
     }
     if (session->has_workload)
         csp_workload_wait(&session->workload, false);
@@ -185,7 +187,7 @@ static int record(struct csp_session *session, int signals)
  * that it is enabled; those of a task are enabled together and run in turns, where the task is. */
 static void check_scheduling(struct csp_session *session)
 {
-    bool everywhere = session->rings.len == session->options->target->online.cpus.len;
+    bool everywhere = session->result->rings == session->options->target->online.cpus.len;
     uint64_t enabled = 0, running = 0;
     for (size_t i = 0; i < session->events.len; i++) {
         const struct csp_session_event *event = &session->events.data[i];
@@ -225,29 +227,33 @@ static int start(struct csp_session *session, const sigset_t *mask)
                                    options->output_to_stderr, session->diag);
         session->has_workload = error == 0;
     }
-    bool tasks = session->has_workload || options->pids.tids.len || options->tids.tids.len;
-    if (!error && tasks)
+    if (!error)
         error = find_tasks(session);
-    else if (!error)
-        csp_vec_push(&session->tasks, -1);
     if (error)
         return error;
+    bool tasks = session->watched.len && !options->plan->phase;
+    bool on_exec = session->has_workload && tasks;
+    for (size_t i = 0; tasks && i < session->watched.len; i++)
+        csp_vec_push(&session->tasks, session->watched.data[i]);
+    if (!tasks)
+        csp_vec_push(&session->tasks, -1);
     csp_event_set_make(&session->set, options->plan, options->target, tasks,
-                       session->has_workload ? CSP_START_ON_EXEC : CSP_START_BY_HAND);
+                       on_exec ? CSP_START_ON_EXEC : CSP_START_BY_HAND);
     if (options->live && session->set.has_trace)
         session->set.attrs[0].aux_watermark = (uint32_t)csp_session_context(session);
     error = csp_session_open_events(session);
     /* Before procfs is read, so that what changes meanwhile is not missed. */
-    if (!error && !session->has_workload)
+    if (!error && !on_exec)
         switch_events(session, true, PERF_EVENT_IOC_ENABLE);
     session->output = options->output;
     if (!error)
         error = options->live ? csp_session_begin_live(session) : csp_session_open_file(session);
     if (error)
         return error;
-    if (!session->has_workload)
+    if (!on_exec)
         switch_events(session, false, PERF_EVENT_IOC_ENABLE);
-    else
+    error = csp_session_stagger(session);
+    if (!error && session->has_workload)
         error = csp_workload_go(&session->workload, options->command[0], session->diag);
     return error;
 }

@@ -25,7 +25,7 @@ struct csp_session_options {
     const char *output;                /* a file; or … */
     const struct csp_live_taker *live; /* … null */
     /* What to record: a command, or tasks (with the threads and children they make), or whole CPUs
-     * when both are empty. */
+     * when both are empty. With a plan that has a phase it is whole CPUs until those end. */
     char *const *command; /* null-terminated, or null */
     struct csp_tids pids, tids;
     const struct csp_cpu_list *cpus;     /* null: all */
@@ -56,17 +56,22 @@ struct csp_session_result {
     uint64_t dropped_samples;
     double seconds;            /* of recording */
     double own_seconds;        /* CPU time that csprof itself used */
-    uint32_t rings, events;    /* opened */
+    uint32_t rings;            /* of what is recorded: one for each CPU */
+    uint32_t events;           /* opened, on other CPUs, too */
     uint32_t threads;          /* attached to */
     uint32_t unscheduled;      /* event groups that the kernel did not run all the time */
     uint32_t trace_units_seen; /* CPUs whose trace ID the kernel told */
     uint64_t mappings_at_start, not_readable;
+    /* With a plan that has a phase: what was reached, and on how many CPUs it is not near. */
+    uint64_t least_phase, most_phase;
+    uint32_t bad_phases;
 };
 
-/* Records until what was asked for ends, or SIGINT, SIGTERM or SIGHUP comes (the last two are
- * passed on to the command, which is waited for). SIGUSR2 asks the taker for what it knows. Errors:
- * CSP_ERR_ENV, CSP_ERR_INPUT, CSP_ERR_IO, CSP_ERR_FAILED. After CSP_ERR_IO the file is readable up
- * to its last complete record. */
+/* Records until what was asked for ends, or SIGINT, SIGTERM or SIGHUP comes. They are passed on to
+ * the command, which is waited for: SIGINT as SIGTERM, unless it came from a terminal, which has
+ * sent it to the command, too. SIGUSR2 asks the taker for what it knows. Errors: CSP_ERR_ENV,
+ * CSP_ERR_INPUT, CSP_ERR_IO, CSP_ERR_FAILED. After CSP_ERR_IO the file is readable up to its last
+ * complete record. */
 int csp_session_run(const struct csp_session_options *options, struct csp_session_result *result,
                     struct csp_diag *diag);
 /* Processor time that this process has used. */

@@ -1,6 +1,7 @@
 #include "collect/session_private.h"
 
 #include "collect/kernel_event.h"
+#include "collect/stagger.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -56,11 +57,14 @@ static int explain_open(const struct csp_session *session, const struct csp_sess
 
 static int open_event(struct csp_session *session, struct csp_session_event *event, int group)
 {
-    const struct csp_attr *attr = &session->set.attrs[event->event];
-    event->fd = csp_kernel_event_open(attr, event->tid, event->cpu, group);
-    if (event->fd < 0 && errno == EINVAL && csp_attr_has(attr, CSP_ATTR_BUILD_ID)) {
+    struct csp_attr attr = session->set.attrs[event->event];
+    if (session->options->plan->phase && attr.aux_action & (CSP_AUX_RESUME | CSP_AUX_PAUSE))
+        attr.sample_period = CSP_STAGGER_GUARD;
+    event->fd = csp_kernel_event_open(&attr, event->tid, event->cpu, group);
+    if (event->fd < 0 && errno == EINVAL && csp_attr_has(&attr, CSP_ATTR_BUILD_ID)) {
         csp_event_set_without_build_ids(&session->set); /* Linux before 5.12 */
-        event->fd = csp_kernel_event_open(attr, event->tid, event->cpu, group);
+        attr = session->set.attrs[event->event]; /* the tracker's, which has no window's period */
+        event->fd = csp_kernel_event_open(&attr, event->tid, event->cpu, group);
     }
     if (event->fd < 0)
         return errno;
@@ -103,21 +107,23 @@ static int map_ring(struct csp_session *session, const struct csp_session_event 
         .cpu = first->cpu,
         .tid = session->tasks.data[0] < 0 ? CSP_NO_TID : (uint32_t)session->tasks.data[0],
     };
-    uint64_t trace_size = session->set.has_trace ? aux_size : 0;
+    uint64_t trace_size = session->set.roles[first->event] == CSP_EVENT_TRACE ? aux_size : 0;
     if (!csp_ring_map(&ring, first->fd, options->data_size ? options->data_size : DATA_SIZE,
-                      trace_size))
+                      trace_size, options->plan->aux_sample != 0))
         return explain_map(session, &ring, trace_size);
     csp_vec_push(&session->rings, ring);
     return 0;
 }
 
-/* The events of one task on one CPU. The first task's leader owns the CPU's ring; the trace of the
- * other tasks goes to the same AUX ring (perf_event_set_output allows it on the same PMU). */
-static int open_group(struct csp_session *session, uint32_t cpu, int64_t task, bool *gone)
+/* The events of one task on one CPU, from number `from` of the set on. The first task's leader owns
+ * the CPU's ring; the trace of the other tasks goes to the same AUX ring (perf_event_set_output
+ * allows it on the same PMU). */
+static int open_group(struct csp_session *session, uint32_t from, uint32_t cpu, int64_t task,
+                      bool *gone)
 {
     int leader = -1;
     size_t begun = session->events.len;
-    for (uint32_t i = 0; i < session->set.count; i++) {
+    for (uint32_t i = from; i < session->set.count; i++) {
         bool tracker = session->set.roles[i] == CSP_EVENT_TRACKER;
         struct csp_session_event event = {.event = i, .cpu = cpu, .tid = task};
         int error = open_event(session, &event, tracker ? -1 : leader);
@@ -159,6 +165,27 @@ static void raise_file_limit(void)
     }
 }
 
+/* A program that runs on a recorded CPU may have begun, or mapped its libraries, on another one:
+ * the kernel tells of that on the CPU where it happens. */
+static int open_trackers(struct csp_session *session)
+{
+    const struct csp_cpu_list *online = &session->options->target->online;
+    struct csp_attr *attr = &session->set.attrs[session->set.count - 1];
+    const uint64_t switches = attr->flags & UINT64_C(1) << CSP_ATTR_CONTEXT_SWITCH;
+    attr->flags &= ~switches; /* nothing is recorded there */
+    for (size_t i = 0; i < online->cpus.len; i++) {
+        bool gone, has = false;
+        for (size_t j = 0; j < session->rings.len; j++)
+            has |= session->rings.data[j].cpu == online->cpus.data[i];
+        int error =
+            has ? 0 : open_group(session, session->set.count - 1, online->cpus.data[i], -1, &gone);
+        if (error)
+            return error;
+    }
+    attr->flags |= switches;
+    return 0;
+}
+
 int csp_session_open_events(struct csp_session *session)
 {
     const struct csp_cpu_list *wanted = session->options->cpus;
@@ -171,7 +198,7 @@ int csp_session_open_events(struct csp_session *session)
         attached = 0;
         for (size_t j = 0; j < session->tasks.len; j++) {
             bool gone = false;
-            int error = open_group(session, cpu, session->tasks.data[j], &gone);
+            int error = open_group(session, 0, cpu, session->tasks.data[j], &gone);
             if (error)
                 return error;
             attached += !gone;
@@ -179,12 +206,49 @@ int csp_session_open_events(struct csp_session *session)
     }
     session->result->threads = session->tasks.data[0] < 0 ? 0 : (uint32_t)attached;
     session->result->rings = (uint32_t)session->rings.len;
+    if (!session->set.cpus.cpus.len)
+        return csp_fail(session->diag, CSP_ERR_ENV,
+                        "no CPU of this machine has what strategy %s needs; `csprof doctor` tells "
+                        "what is missing",
+                        csp_strategy_name(session->options->plan->strategy));
+    if (!session->rings.len)
+        return csp_fail(session->diag, CSP_ERR_INPUT,
+                        wanted
+                            ? "none of the CPUs asked for is online with what this strategy needs"
+                            : "what was to be recorded ended before it could be attached to");
+    int error = session->tasks.data[0] < 0 ? open_trackers(session) : 0;
     session->result->events = (uint32_t)session->events.len;
-    if (session->rings.len)
-        return 0;
-    return csp_fail(session->diag, CSP_ERR_INPUT,
-                    wanted ? "none of the CPUs asked for is online with what this strategy needs"
-                           : "what was to be recorded ended before it could be attached to");
+    return error;
+}
+
+static int event_of(const struct csp_session *session, uint32_t ring, enum csp_event_role role)
+{
+    for (size_t i = 0; i < session->events.len; i++) {
+        const struct csp_session_event *event = &session->events.data[i];
+        if (event->ring == ring && session->set.roles[event->event] == role)
+            return event->fd;
+    }
+    return -1;
+}
+
+int csp_session_stagger(struct csp_session *session)
+{
+    const struct csp_plan *plan = session->options->plan;
+    struct csp_session_result *result = session->result;
+    for (uint32_t i = 0; plan->phase && i < result->rings; i++) {
+        uint64_t reached = 0;
+        int error = csp_stagger(session->rings.data[i].cpu, event_of(session, i, CSP_EVENT_RESUME),
+                                event_of(session, i, CSP_EVENT_PAUSE), plan->resume_period,
+                                plan->phase, &reached, session->diag);
+        if (error)
+            return error;
+        if (!i || reached < result->least_phase)
+            result->least_phase = reached;
+        if (reached > result->most_phase)
+            result->most_phase = reached;
+        result->bad_phases += !csp_stagger_is_near(reached, plan->phase);
+    }
+    return 0;
 }
 
 void csp_session_close_events(struct csp_session *session)
@@ -197,4 +261,5 @@ void csp_session_close_events(struct csp_session *session)
     csp_vec_free(&session->rings);
     csp_vec_free(&session->events);
     csp_vec_free(&session->tasks);
+    csp_vec_free(&session->watched);
 }

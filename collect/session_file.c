@@ -44,7 +44,7 @@ static void write_trace_info(struct csp_session *session)
     session->trace_info.version = 1; /* 2 is not read by perf before 6.3 */
     session->trace_info.pmu_type = session->options->target->trace.type;
     if (!session->trace_info.cpus.len)
-        for (size_t i = 0; i < session->rings.len; i++)
+        for (size_t i = 0; i < session->result->rings; i++)
             add_trace_unit(session, session->rings.data[i].cpu);
     if (csp_ring_time_conv(&session->rings.data[0], &conv))
         csp_write_time_conv(session->writer, &conv);
@@ -128,8 +128,8 @@ static void write_processes(struct csp_session *session)
     if (session->tasks.data[0] < 0)
         csp_processes_list(&pids);
     else if (!session->has_workload)
-        for (size_t i = 0; i < session->tasks.len; i++) {
-            uint32_t pid = csp_thread_process((uint32_t)session->tasks.data[i]);
+        for (size_t i = 0; i < session->watched.len; i++) {
+            uint32_t pid = csp_thread_process(session->watched.data[i]);
             bool known = false;
             for (size_t j = 0; j < pids.tids.len; j++)
                 known |= pids.tids.data[j] == pid;
@@ -140,6 +140,7 @@ static void write_processes(struct csp_session *session)
         csp_process_write(&out, pids.tids.data[i]);
     session->result->mappings_at_start = out.mappings;
     session->result->not_readable = out.not_readable;
+    csp_process_writer_free(&out);
     csp_vec_free(&pids.tids);
 }
 

@@ -13,7 +13,8 @@ uint64_t csp_session_context(const struct csp_session *session)
 {
     /* A window can be that of a pause period; each cycle of it takes no more than half a byte. */
     uint64_t context = CONTEXT;
-    while (context < session->options->plan->pause_period / 2)
+    const struct csp_plan *plan = session->options->plan;
+    while (context < (plan->phase ? plan->phase : plan->pause_period) / 2)
         context *= 2;
     return context;
 }
@@ -35,7 +36,7 @@ int csp_session_begin_live(struct csp_session *session)
 static uint64_t slice_size(const struct csp_session *session)
 {
     const struct csp_live_taker *live = session->options->live;
-    uint64_t context = session->rings.len * 16 * csp_session_context(session);
+    uint64_t context = session->result->rings * 16 * csp_session_context(session);
     return live->slice_size ? live->slice_size : SLICE_SIZE + context;
 }
 

@@ -21,7 +21,9 @@ struct csp_session {
     struct csp_event_set set;
     struct csp_workload workload;
     bool has_workload;
-    CSP_VEC(int64_t) tasks; /* tids, or -1 alone */
+    bool interrupted;          /* by SIGINT, once */
+    CSP_VEC(int64_t) tasks;    /* events are opened for: tids, or -1 alone */
+    CSP_VEC(uint32_t) watched; /* tids with whose end the recording ends */
     CSP_VEC(struct csp_session_event) events;
     CSP_VEC(struct csp_ring) rings;
     struct csp_writer *writer;
@@ -38,6 +40,9 @@ struct csp_session {
  * CSP_ERR_INPUT (no such task). */
 int csp_session_open_events(struct csp_session *session);
 void csp_session_close_events(struct csp_session *session);
+/* Sets the pauses of every CPU off against its resumes, when the plan says so. Errors: CSP_ERR_ENV.
+ */
+int csp_session_stagger(struct csp_session *session);
 
 /* Opens the file and writes what comes before the first record of the kernel. */
 int csp_session_open_file(struct csp_session *session);

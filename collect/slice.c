@@ -159,13 +159,22 @@ static void count_samples(struct csp_slice *slice)
     csp_records_close(records);
 }
 
+/* Samples that carry their trace wait for nothing. */
+static bool are_complete(const struct csp_perfdata *reader)
+{
+    for (size_t i = 0; i < csp_perfdata_attr_count(reader); i++)
+        if (csp_perfdata_attr(reader, i)->sample_type & CSP_SAMPLE_AUX)
+            return true;
+    return false;
+}
+
 bool csp_slice_bound(struct csp_slice *slice, bool all)
 {
     slice->view = csp_calloc(1, sizeof *slice->view);
     copy_times(&slice->to, &slice->from);
     if (!read_image(slice, slice->view))
         return false;
-    if (all || !slice->view->aux.has_info)
+    if (all || !slice->view->aux.has_info || are_complete(slice->view->reader))
         bound_by_end(slice);
     else
         bound_by_trace(slice);

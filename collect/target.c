@@ -186,6 +186,8 @@ static void read_trace(struct csp_target *target)
         read_trace_unit(target, target->online.cpus.data[i]);
     read_sinks(target);
     read_configs(target);
+    if (target->live)
+        trace->snapshots = (enum csp_snapshots)csp_kernel_snapshots(trace->type);
 }
 
 static void read_kernel(struct csp_target *target)

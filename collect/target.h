@@ -52,6 +52,9 @@ enum csp_etm_field {
     CSP_ETM_FIELDS,
 };
 
+/* Whether the kernel can put a running unit's newest trace into a sample (PERF_SAMPLE_AUX). */
+enum csp_snapshots { CSP_SNAPSHOTS_NOT_TOLD, CSP_SNAPSHOTS_NO, CSP_SNAPSHOTS_YES };
+
 struct csp_trace_pmu { /* cs_etm */
     bool present;
     uint32_t type;
@@ -64,6 +67,7 @@ struct csp_trace_pmu { /* cs_etm */
     int64_t ts_source;             /* the same for all CPUs; 0 when not told, -2 when they differ */
     uint32_t busy_units;           /* enabled by hand through sysfs */
     bool hidden_by_firmware;       /* drivers are there, devices are not */
+    enum csp_snapshots snapshots;  /* of its trace for samples */
 };
 
 enum csp_cloud { CSP_CLOUD_NONE, CSP_CLOUD_AWS, CSP_CLOUD_GCP, CSP_CLOUD_AZURE };

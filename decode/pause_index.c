@@ -61,8 +61,7 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     if (record->type != CSP_RECORD_SAMPLE)
         return;
     const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
-    unsigned action = attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME);
-    if (!action) {
+    if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME)) {
         index->others++;
         return;
     }
@@ -73,7 +72,7 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     }
     struct csp_pause_stream *stream = stream_of(index, record->cpu, record->tid);
     uint64_t pc = user_pc(&sample);
-    if (action & CSP_AUX_RESUME) {
+    if (attr->aux_action & CSP_AUX_RESUME) {
         index->resumes++;
         csp_big_vec_push(&stream->resumes, (struct csp_stitch_resume){record->time, pc});
         return;

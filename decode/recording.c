@@ -186,7 +186,7 @@ bool csp_recording_has_samples(const struct csp_recording *recording)
 {
     for (size_t i = 0; i < csp_perfdata_attr_count(recording->perfdata); i++) {
         const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, i);
-        if (attr->aux_action & CSP_AUX_PAUSE || attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
+        if (csp_attr_closes_window(attr) || attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
             return true;
     }
     return false;

@@ -150,7 +150,7 @@ static int take_native(struct delivery *delivery, const struct csp_record *recor
         return 0;
     const struct csp_attr *attr =
         csp_perfdata_attr(csp_recording_perfdata(delivery->recording), record->attr);
-    if (attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME) ||
+    if (csp_attr_closes_window(attr) || attr->aux_action & CSP_AUX_RESUME ||
         !(attr->sample_type & CSP_SAMPLE_BRANCH_STACK))
         return 0;
     struct csp_sample_record sample;

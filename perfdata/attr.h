@@ -114,6 +114,13 @@ static inline bool csp_attr_has(const struct csp_attr *attr, enum csp_attr_flag 
     return attr->flags >> flag & 1;
 }
 
+/* Whether a window of trace ends with each of its samples: the trace unit is stopped for it, or
+ * what it wrote so far is copied into it. */
+static inline bool csp_attr_closes_window(const struct csp_attr *attr)
+{
+    return attr->aux_action & CSP_AUX_PAUSE || attr->sample_type & CSP_SAMPLE_AUX;
+}
+
 enum {
     CSP_ATTR_SIZE_MIN = 64,      /* PERF_ATTR_SIZE_VER0 */
     CSP_ATTR_SIZE_SAFE = 128,    /* VER7: the largest that perf 6.1 reads */

@@ -201,7 +201,11 @@ static void read_plan(struct csp_window_plan *plan, const struct csp_perfdata *r
         return;
     plan->resume_period = resume->sample_period;
     plan->pause_period = pause->sample_period;
-    plan->free_running = resume->type == pause->type && resume->config == pause->config;
+    bool alike = resume->type == pause->type && resume->config == pause->config;
+    plan->staggered = alike && plan->pause_period == plan->resume_period;
+    if (plan->staggered)
+        return;
+    plan->free_running = alike;
     /* See collect/plan.c: a free-running pause comes at any moment of its period. */
     plan->length = (double)plan->pause_period / (plan->free_running ? 2 : 1);
     plan->duty = plan->length / (double)plan->resume_period;

@@ -23,8 +23,10 @@ typedef CSP_VEC(struct csp_trust_row) csp_trust_rows;
 struct csp_window_plan {
     uint64_t resume_period, pause_period; /* 0: the recording does not tell */
     bool free_running; /* both count the same; else the second counts while the trace unit runs */
-    double length;     /* mean, in the pause event's unit: cycles */
-    double duty;       /* share of the time in which the trace unit should run */
+    bool staggered;    /* both count the same in one period, set off against each other */
+    double
+        length; /* mean, in the pause event's unit: cycles; 0: staggered, by how much is not told */
+    double duty; /* share of the time in which the trace unit should run */
 };
 
 struct csp_recording_trust {

@@ -89,7 +89,10 @@ static void text_windows(const struct csp_recording_trust *trust, struct csp_buf
     if (trust->duty > 0)
         csp_buf_printf(out, "trace unit on                 %.3f%% of the time, draining included\n",
                        100 * trust->duty);
-    if (plan->resume_period)
+    if (plan->staggered)
+        csp_buf_printf(out, "planned, user-stagger       windows of one length every %llu cycles\n",
+                       (unsigned long long)plan->resume_period);
+    else if (plan->resume_period)
         csp_buf_printf(out, "planned, %-18s %.0f cycles every %llu: %.3f%% of the time\n",
                        plan->free_running ? "free-running" : "pulse", plan->length,
                        (unsigned long long)plan->resume_period, 100 * plan->duty);
@@ -195,6 +198,7 @@ static void json_windows(const struct csp_recording_trust *trust, struct csp_jso
     csp_json_real(json, "planned_cycles", trust->plan.length);
     csp_json_real(json, "planned_duty", trust->plan.duty);
     csp_json_bool(json, "free_running", trust->plan.free_running);
+    csp_json_bool(json, "staggered", trust->plan.staggered);
     csp_json_end(json);
 }
 

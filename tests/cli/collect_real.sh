@@ -21,7 +21,8 @@ expect 2 "a program" "$CSPROF" collect -p 1 -- true
 expect 2 "start the program" "$CSPROF" collect -a -- true
 expect 2 "'x' is not a value" "$CSPROF" collect -p x
 expect 2 "'0' is not a value" "$CSPROF" collect --window 0 -- true
-expect 2 "'fast' is not a value" "$CSPROF" collect --strategy fast -- true
+expect 2 "'fast' is not a value for it: it is one of auto, .*free-running" "$CSPROF" collect --strategy fast -- true
+expect 2 "it is one of pmu_pulse; .*pmu_pulse_counter,preset=4" "$CSPROF" collect --pulse x -- true
 expect 2 "is for --emulate alone" "$CSPROF" collect --skid 3 -- true
 expect 2 "is for --dry-run" "$CSPROF" collect --sysfs / -- true
 expect 2 "go with --live" "$CSPROF" collect --until-stable 98 -- true
@@ -35,6 +36,7 @@ grep -q "not allowed to open" err && { echo "skipped in part: $(cat err)"; exit 
 expect 3 "no such program" "$CSPROF" collect --strategy clock -o none.data -- ./missing
 [ ! -e none.data ] || fail "a program that is not there left a recording"
 expect 3 "there is no process" "$CSPROF" collect --strategy clock -p 2147483000
+"$CSPROF" doctor | grep -q "yes pulse" || expect 4 "no CPU of this machine has what strategy pulse needs" "$CSPROF" collect --strategy pulse -o none.data -- true
 expect 75 "cannot create" "$CSPROF" collect --strategy clock -o /nonexistent/x -- true
 
 cat >p.c <<'END'
@@ -136,6 +138,15 @@ wait $recorder
 code=$?
 [ $code = 143 ] && grep -q "killed by signal 15" err || fail "SIGTERM: exit code $code: $(cat err)"
 kill -0 $other || fail "recording ended the program"
+"$CSPROF" collect --strategy clock -o int.data -- ./p 100000 2>err &
+recorder=$!
+sleep 0.6
+kill -INT $recorder # no terminal has told the program
+wait $recorder
+code=$?
+[ $code = 143 ] && grep -q "int.data: [1-9]" err || fail "SIGINT with a program: exit code $code: $(cat err)"
+[ "$(samples int.data)" -gt 5 ] || fail "SIGINT with a program: $(samples int.data) samples"
+! pgrep -P $recorder || fail "SIGINT: the program goes on"
 
 # Death: what was written can be read.
 "$CSPROF" collect --strategy clock -q -p $other -o killed.data &
@@ -164,6 +175,8 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
 fi
 
 # Plans.
+expect 0 "" "$CSPROF" collect --dry-run --strategy user-stagger --period 100003 --window 5000 -- ./p
+grep -q "pause         5000 cycles after each resume" out && grep -q "^perf cannot do the same" out || { fail "--dry-run:"; cat out; }
 expect 0 "" "$CSPROF" collect --dry-run --strategy free-running --period 8338447 --window 50001 -- ./p "a b"
 grep -q "period=100002,call-graph=fp/u -- ./p 'a b'" out || { fail "--dry-run:"; cat out; }
 expect 0 "" "$CSPROF" collect --dry-run --json --strategy pulse

@@ -85,6 +85,28 @@ happens "$what" windows
 [ "$(played records_lost)$(played trace_lost)" = 00 ] || fail "$what: something was lost"
 stitched "$what" 99
 
+what="counters that are set off against each other" # each CPU's, from that CPU, and none before
+record -- -o data --duration 2 --strategy user-stagger --window 20000 || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" windows
+[ "$(played staggered)" -ge 24 ] && [ "$(played set_elsewhere)" = 0 ] || fail "$what: $(cat ledger)"
+[ "$(played least_phase)" -ge 20000 ] && [ "$(told least_phase)" -ge 20000 ] || fail "$what: $(told least_phase), really $(played least_phase)"
+record -- -o data --duration 0.2 --strategy auto --dry-run || fail "$what: $(cat messages)"
+[ "$(told strategy)" = pulse ] || fail "$what: auto is $(told strategy)"
+
+what="trace in the samples"
+record -- -o data --duration 1 --strategy aux-sample
+[ $? = 4 ] && grep -q "cannot put trace into samples" messages || fail "$what: without snapshots: $(cat messages)"
+record PERF_KERNEL_SNAPSHOTS=1 -- -o data --duration 2 --strategy aux-sample || fail "$what: $(cat messages)"
+same "$what" samples samples
+happens "$what" samples
+[ "$(told aux_bytes)" = 0 ] || fail "$what: $(told aux_bytes) bytes of trace besides the samples"
+stitched "$what" 99
+record PERF_KERNEL_SNAPSHOTS=1 PERF_KERNEL_RATE=1000 -- -C 0-3 --strategy aux-sample --live --live-cpu 10000 -b mill -o live.prof --duration 3 ||
+    fail "$what: live: $(cat messages)"
+[ "$(told counted_samples)" = "$(played windows)" ] || fail "$what: live: $(told counted_samples) of $(played windows) samples"
+[ "$(told stitched)" -ge $(($(played windows) * 99 / 100)) ] || fail "$what: live: $(told stitched) are stitched"
+
 what="a reader that is 50 ms late"
 record PERF_KERNEL_STALL_MS=50 -- -o data --duration 2 || fail "$what: $(cat messages)"
 check "$what"

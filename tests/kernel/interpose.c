@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,11 +17,12 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct pk_state *pk;
 static struct pk_event *event_of_fd[PK_FDS];
-static int trace_ids, polls;
+static int trace_ids, polls, pinned_to = -1;
 static struct pk_script_header script;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -71,11 +73,13 @@ static void read_attr(struct pk_event *event, const struct perf_event_attr *attr
     event->role = attr->type == PK_CS_ETM ? PK_TRACE
                   : action & 4            ? PK_RESUME
                   : action & 2            ? PK_PAUSE
+                  : attr->aux_sample_size ? PK_PAUSE
                                           : PK_TRACKER;
     event->period = attr->sample_period;
     event->sample_type = attr->sample_type;
     event->regs_user = attr->sample_regs_user;
     event->aux_watermark = attr->aux_watermark;
+    event->aux_sample_size = attr->aux_sample_size;
     atomic_store(&event->enabled, !attr->disabled);
 }
 
@@ -97,6 +101,11 @@ static int open_probe(const struct perf_event_attr *attr, int group)
 /* perf_event_open, kernel/events/core.c */
 static int open_event(const struct perf_event_attr *attr, int pid, int cpu, int group)
 {
+    /* perf_get_aux_event: no member of a group whose leader's PMU has no snapshot_aux */
+    if (attr->aux_sample_size && !setting("PERF_KERNEL_SNAPSHOTS", 0)) {
+        errno = EINVAL;
+        return -1;
+    }
     if (pid == 0)
         return open_probe(attr, group);
     if (!pk)
@@ -173,7 +182,7 @@ static void *map_data(struct pk_event *event, size_t length)
 }
 
 /* rb_alloc_aux: the PMU's setup_aux fails without a trace ID (etm_setup_aux), and that is ENOMEM */
-static void *map_aux(struct pk_event *event, size_t length)
+static void *map_aux(struct pk_event *event, size_t length, bool writable)
 {
     struct pk_ring *ring = event->ring;
     uint8_t *memory = pk->trace_ids_used < trace_ids ? take(length) : NULL;
@@ -183,6 +192,7 @@ static void *map_aux(struct pk_event *event, size_t length)
     }
     pk->trace_ids_used++;
     ring->aux = memory;
+    ring->overwrite = !writable;
     ring->aux_size = length;
     ring->aux_watermark = event->aux_watermark ? event->aux_watermark : length / 2;
     return memory;
@@ -195,7 +205,7 @@ void *mmap(void *address, size_t length, int protection, int flags, int fd, off_
     if (counter)
         return counter;
     if (event)
-        return offset ? map_aux(event, length) : map_data(event, length);
+        return offset ? map_aux(event, length, protection & PROT_WRITE) : map_data(event, length);
     return (void *)REAL(syscall)(SYS_mmap, address, length, protection, flags, fd, offset);
 }
 
@@ -216,6 +226,41 @@ static void stop_playing(void)
         usleep(1000);
 }
 
+/* A CPU's counter, as long as this process keeps the CPU busy: a nanosecond each. */
+static uint64_t count_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* __perf_event_period, kernel/events/core.c: what was left of the old period is forgotten. */
+static void set_period(struct pk_event *event, uint64_t period)
+{
+    struct pk_totals *totals = &pk->totals;
+    const struct pk_event *resume = pk->cpus[event->cpu].events[PK_RESUME];
+    event->period = period;
+    event->begun = count_now();
+    totals->set_elsewhere += event->cpu != pinned_to;
+    if (event->role != PK_PAUSE)
+        return;
+    uint64_t phase = event->begun - resume->begun;
+    if (!totals->staggered++ || phase < totals->least_phase)
+        totals->least_phase = phase;
+}
+
+/* The machine that is played has more CPUs than this one. */
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+    if (!getenv("PERF_KERNEL_SCRIPT"))
+        return (int)REAL(syscall)(SYS_sched_setaffinity, pid, size, set);
+    pinned_to = -1;
+    for (int cpu = 0; cpu < PK_CPUS && CPU_COUNT_S(size, set) == 1; cpu++)
+        if (CPU_ISSET_S((size_t)cpu, size, set))
+            pinned_to = cpu;
+    return 0;
+}
+
 static int control(struct pk_event *event, unsigned long request, void *argument)
 {
     switch (request) {
@@ -232,6 +277,9 @@ static int control(struct pk_event *event, unsigned long request, void *argument
             atomic_fetch_add(&pk->running, 1);
             begin_playing();
         }
+        return 0;
+    case PERF_EVENT_IOC_PERIOD:
+        set_period(event, *(uint64_t *)argument);
         return 0;
     case PERF_EVENT_IOC_DISABLE:
         if (event->role == PK_TRACE && atomic_exchange(&event->enabled, false) &&
@@ -285,7 +333,7 @@ ssize_t read(int fd, void *buffer, size_t size)
     if (!event)
         return REAL(read)(fd, buffer, size);
     if (size >= 24)
-        memcpy(buffer, (uint64_t[]){1, 1000000, 1000000}, 24);
+        memcpy(buffer, (uint64_t[]){count_now(), 1000000, 1000000}, 24);
     return 24;
 }
 

@@ -11,6 +11,7 @@
 
 enum { PK_CPUS = 128, PK_EVENTS = 4 * PK_CPUS, PK_FDS = 4096, PK_ARENA = 1 << 30 };
 enum { PK_CS_ETM = 9, PK_CORE_PMU = 8 }; /* types, as the tree has them */
+#define PK_GUARD (UINT64_C(1) << 40)     /* no counter gets so far */
 enum { PK_ATTR_AUX_ACTION = 116 };       /* where it is in struct perf_event_attr */
 
 enum pk_role { PK_TRACE, PK_RESUME, PK_PAUSE, PK_TRACKER };
@@ -19,7 +20,9 @@ struct pk_event {
     enum pk_role role;
     int cpu;
     uint64_t id, period, sample_type, regs_user, aux_watermark;
-    int signal; /* eventfd that poll waits for */
+    uint64_t aux_sample_size;
+    uint64_t begun; /* the count at which the period was set anew */
+    int signal;     /* eventfd that poll waits for */
     struct pk_ring *ring;
     atomic_bool enabled;
 };
@@ -33,6 +36,7 @@ struct pk_ring {
     uint64_t head, wakeup, watermark; /* of records */
     uint64_t lost;
     uint64_t aux_head, aux_wakeup, aux_watermark;
+    bool overwrite;   /* aux_overwrite: the ring is not the reader's to write */
     uint64_t lost_id; /* of the event that LOST is written for */
     _Atomic int poll;
 };
@@ -51,6 +55,8 @@ struct pk_totals {
     uint64_t windows, windows_off, samples, samples_lost, records_lost, throttled;
     uint64_t trace, trace_lost; /* bytes */
     uint64_t aux_records, times_disabled;
+    /* CPUs whose pause's period was set anew, how far behind the resume's, and from another CPU. */
+    uint64_t staggered, least_phase, set_elsewhere;
 };
 
 struct pk_state {
@@ -96,6 +102,7 @@ bool pk_output(struct pk_ring *ring, const struct pk_event *event, const void *r
 void pk_wake(struct pk_ring *ring);
 bool pk_aux_begin(struct pk_cpu *cpu);
 void pk_aux_end(struct pk_cpu *cpu, uint64_t time);
+void pk_aux_snapshot(struct pk_cpu *cpu, uint8_t *bytes, size_t size);
 void pk_aux_write(struct pk_cpu *cpu, const uint8_t *bytes, size_t size, uint64_t time);
 
 /* counters.c: events of a process on itself. -1, false and null: it is none of those. */

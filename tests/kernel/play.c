@@ -104,6 +104,11 @@ static bool put_sample(const struct pk_event *event, const struct pk_sample *sam
             if (event->regs_user >> bit & 1)
                 add_u64(&out, registers[bit - 30]);
     }
+    if (event->sample_type & PERF_SAMPLE_AUX) {
+        add_u64(&out, event->aux_sample_size);
+        pk_aux_snapshot(&pk->cpus[event->cpu], out.bytes + out.size, event->aux_sample_size);
+        out.size += event->aux_sample_size;
+    }
     finish(&out, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
     bool written = pk_output(event->ring, event, out.bytes, out.size);
     pk->totals.samples += written;
@@ -151,6 +156,8 @@ static void put_throttle(const struct pk_event *event, uint64_t time, bool begin
 static void play_sample(struct pk_cpu *cpu, const struct pk_entry *entry)
 {
     const struct pk_sample *sample = (const void *)(entry + 1);
+    if (entry->kind == PK_SAMPLE_RESUME && !cpu->events[PK_RESUME])
+        return;
     if (entry->kind == PK_SAMPLE_RESUME) {
         put_sample(cpu->events[PK_RESUME], sample, entry->time);
         return;
@@ -197,7 +204,9 @@ static void play_cpu(struct pk_cpu *cpu, uint64_t until)
         const struct pk_entry *entry = entries[cpu->next];
         if (entry->time > until)
             return;
-        if (entry->kind == PK_RECORD || atomic_load(&trace->enabled))
+        const struct pk_event *resume = cpu->events[PK_RESUME];
+        bool opens = !resume || resume->period < PK_GUARD;
+        if (entry->kind == PK_RECORD || (opens && atomic_load(&trace->enabled)))
             play_entry(cpu, entry);
         else
             pk->totals.windows_off += entry->kind == PK_SAMPLE_PAUSE;
@@ -221,12 +230,15 @@ static void write_ledger(void)
     fprintf(file,
             "windows %llu\nwindows_off %llu\nrecords_lost %llu\nsamples %llu\nsamples_lost "
             "%llu\nthrottled %llu\ntrace %llu\n"
-            "trace_lost %llu\naux_records %llu\ntimes_disabled %llu\n",
+            "trace_lost %llu\naux_records %llu\ntimes_disabled %llu\n"
+            "staggered %llu\nleast_phase %llu\nset_elsewhere %llu\n",
             (unsigned long long)totals->windows, (unsigned long long)totals->windows_off,
             (unsigned long long)totals->records_lost, (unsigned long long)totals->samples,
             (unsigned long long)totals->samples_lost, (unsigned long long)totals->throttled,
             (unsigned long long)totals->trace, (unsigned long long)totals->trace_lost,
-            (unsigned long long)totals->aux_records, (unsigned long long)totals->times_disabled);
+            (unsigned long long)totals->aux_records, (unsigned long long)totals->times_disabled,
+            (unsigned long long)totals->staggered, (unsigned long long)totals->least_phase,
+            (unsigned long long)totals->set_elsewhere);
     fclose(file);
 }
 

@@ -80,14 +80,16 @@ bool pk_aux_begin(struct pk_cpu *cpu)
     struct pk_ring *ring = trace->ring;
     uint64_t tail = atomic_load((_Atomic uint64_t *)&ring->page->aux_tail);
     cpu->space = cpu->written = 0;
-    if (ring->aux_head - tail < ring->aux_size)
+    if (ring->overwrite)
+        cpu->space = ring->aux_size;
+    else if (ring->aux_head - tail < ring->aux_size)
         cpu->space = circ_space(ring->aux_head, tail, ring->aux_size);
     cpu->tracing = cpu->space != 0;
     if (cpu->tracing) {
         /* __trbe_normal_offset, drivers/hwtracing/coresight/coresight-trbe.c: the limit is where
          * the reader wants to be woken, if that is nearer than the end of the room. */
         uint64_t wakeup = ring->aux_wakeup + ring->aux_watermark;
-        if (wakeup > ring->aux_head && wakeup - ring->aux_head < cpu->space)
+        if (!ring->overwrite && wakeup > ring->aux_head && wakeup - ring->aux_head < cpu->space)
             cpu->space = wakeup - ring->aux_head;
         return true;
     }
@@ -112,7 +114,8 @@ static void tell_of_aux(struct pk_cpu *cpu, uint64_t time)
     } record = {{PERF_RECORD_AUX, 0, sizeof record},
                 trace->ring->aux_head,
                 cpu->written,
-                cpu->aux_flags | 0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */,
+                cpu->aux_flags | (trace->ring->overwrite ? PERF_AUX_FLAG_OVERWRITE : 0) |
+                    0x100 /* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */,
                 0,
                 0,
                 time,
@@ -142,6 +145,15 @@ void pk_aux_end(struct pk_cpu *cpu, uint64_t time)
     cpu->aux_flags = 0;
 }
 
+/* perf_aux_sample_output by way of a driver's snapshot_aux: the ring's newest bytes. */
+void pk_aux_snapshot(struct pk_cpu *cpu, uint8_t *bytes, size_t size)
+{
+    const struct pk_ring *ring = cpu->events[PK_TRACE]->ring;
+    uint64_t at = ring->aux_head + cpu->written - size;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = ring->aux[(at + i) & (ring->aux_size - 1)];
+}
+
 /* What the trace unit writes. At the limit TRBE's interrupt ends the transaction and begins the
  * next (arm_trbe_irq_handler, trbe_handle_overflow); bytes that find no room are gone. */
 void pk_aux_write(struct pk_cpu *cpu, const uint8_t *bytes, size_t size, uint64_t time)
@@ -157,7 +169,7 @@ void pk_aux_write(struct pk_cpu *cpu, const uint8_t *bytes, size_t size, uint64_
         if (cpu->written < cpu->space)
             break;
         uint64_t tail = atomic_load((_Atomic uint64_t *)&ring->page->aux_tail);
-        if (ring->aux_head + cpu->written - tail >= ring->aux_size - 1)
+        if (!ring->overwrite && ring->aux_head + cpu->written - tail >= ring->aux_size - 1)
             cpu->aux_flags |= PERF_AUX_FLAG_TRUNCATED;
         pk_aux_end(cpu, time);
         pk_aux_begin(cpu);

@@ -58,23 +58,52 @@ whole() { # MARK NAME ARGUMENT...
 }
 whole 5 all -a
 whole 6 cpus -C 0,1
+# One CPU of two: what begins on the other one is known, too.
+whole 8 one -C 1
+# Counters that are set off against each other, of whole CPUs: beside a command, a process, on CPUs, on all.
+windows="--strategy user-stagger --period 70030 --window 5003 --overhead 100"
+./mark 9
+$csprof collect -q $windows --trace-buffer 8Mi -o stagger.data --json -- ./bare 10000 1 >stagger.json 2>stagger.err
+./bare 100000000 1 >/dev/null &
+./mark A
+$csprof collect -q $windows --trace-buffer 8Mi -o stagger_pid.data -p $! --duration 0.03
+kill $!
+whole B stagger_cpus -C 0,1
+whole C stagger_all -a
+windows="--strategy strobe --samples 20000"
+./bare 100000000 1 >/dev/null &
+./mark D
+$csprof collect -q $windows --trace-buffer 8Mi -o strobe_pid.data -p $! --duration 0.03
+kill $!
+whole E strobe_cpus -C 0,1
+whole F strobe_all -a
 # The pulse: the configuration of kmod/, and pauses that count while the unit is enabled, as TRCEXTOUT1.
 if [ -e extout_standin.ko ]; then
     insmod csprof_pulse-7.3.ko
     insmod extout_standin.ko
+    windows="--strategy pulse --period 105002 --window 4000 --overhead 100"
     ./mark 7
-    $csprof collect -q --strategy pulse --period 105002 --window 4000 --overhead 100 -o pulse.data -- ./bare 20000 1 >/dev/null
+    $csprof collect -q $windows -o pulse.data -- ./bare 20000 1 >/dev/null
+    ./bare 100000000 1 >/dev/null &
+    ./mark G
+    $csprof collect -q $windows -o pulse_pid.data -p $! --duration 0.03
+    kill $!
+    whole H pulse_cpus -C 0,1
+    whole I pulse_all -a
     rmmod extout_standin
     rmmod csprof_pulse
 fi
 END
 status=0
-"$machine/run" --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors || status=$?
+"$machine/run" --limit 900 --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors || status=$?
 case $status in
 0) ;;
 4 | 75) cat errors && skip "the machine cannot be run (see above)" ;;
 *) cat output errors && echo "FAILED: the guest's commands" && exit 1 ;;
 esac
+
+# What else ran on the recorded CPUs.
+cp -r "${CSPROF_MACHINE:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/machine}/image/root/." symfs
 
 expect() { # TEXT COMMAND...
     local text=$1
@@ -98,16 +127,32 @@ read_by() { # PERF NAME
 }
 expect "the kernel's log" quiet_kernel
 expect "doctor finds free-running" grep "can record with --strategy free-running" doctor.txt
-recordings="single strobe pid threads all cpus"
+recordings="single strobe pid threads all cpus one stagger stagger_pid stagger_cpus stagger_all strobe_pid strobe_cpus strobe_all"
 expect "every stitched window is true" decode samples single 1 samples
 expect "strobed runs are true" decode runs strobe 2 script
 expect "an attached process" decode samples pid 3 samples
 expect "threads on two CPUs" decode samples threads 4 samples
 expect "system-wide" decode windows all 5 samples
 expect "two CPUs" decode windows cpus 6 samples
+expect "one CPU of two" decode windows one 8 samples
+set_off() { # how far apart the counters are, as csprof itself measured
+    python3 -c 'import json; r = json.load(open("stagger.json")); print(r["least_phase"], r["most_phase"])
+assert 5003 <= r["least_phase"] <= r["most_phase"] < 7000'
+}
+expect "counters set off against each other" set_off
+expect "user-stagger" decode samples stagger 9 samples
+expect "user-stagger, an attached process" decode windows stagger_pid 17 samples
+expect "user-stagger, two CPUs" decode windows stagger_cpus 18 samples
+expect "user-stagger, system-wide" decode windows stagger_all 19 samples
+expect "strobe, an attached process" decode runs strobe_pid 20 script
+expect "strobe, two CPUs" decode runs strobe_cpus 21 script
+expect "strobe, system-wide" decode runs strobe_all 22 script
 if [ -e extout_standin.ko ]; then
-    recordings="$recordings pulse"
+    recordings="$recordings pulse pulse_pid pulse_cpus pulse_all"
     expect "the pulse" decode samples pulse 7 samples
+    expect "the pulse, an attached process" decode samples pulse_pid 23 samples
+    expect "the pulse, two CPUs" decode windows pulse_cpus 24 samples
+    expect "the pulse, system-wide" decode windows pulse_all 25 samples
 fi
 perfs=
 ! command -v perf >/dev/null || perfs="perf"

@@ -11,11 +11,13 @@ struct outcome {
     double duty, windows_per_pause, mean_window, shortest;
 };
 
-/* Two counters that start together, cycle by cycle as far as events go. */
+/* Two counters that start together, or are set off against each other, cycle by cycle as far as
+ * events go. */
 static struct outcome simulate(const struct csp_plan *plan, uint64_t windows)
 {
     uint64_t now = 0, resume = plan->resume_period, pause = plan->pause_period;
-    uint64_t next_resume = resume, next_pause = pause, on_since = 0, on_time = 0, pauses = 0;
+    uint64_t next_resume = resume, next_pause = pause + plan->phase, on_since = 0, on_time = 0,
+             pauses = 0;
     uint64_t closed = 0, shortest = UINT64_MAX;
     bool on = false, pulse = plan->strategy == CSP_STRATEGY_PULSE;
     if (pulse)
@@ -111,10 +113,49 @@ static void pulse_windows_are_all_of_one_length(void **state)
     assert_near(plan.mean_window, 1000, 1e-9);
 }
 
+static void staggered_windows_are_all_of_one_length(void **state)
+{
+    (void)state;
+    for (uint64_t window = 500; window < 2000000; window *= 7) {
+        struct csp_plan_request request = request_of(CSP_STRATEGY_USER_STAGGER);
+        struct csp_plan plan;
+        request.window = window;
+        csp_plan_make(&plan, &request);
+        struct outcome is = simulate(&plan, 10000);
+        assert_near(is.duty, plan.duty, 1e-3);
+        assert_near(is.mean_window, (double)window, 1e-9);
+        assert_near(is.shortest, (double)window, 1e-9);
+        assert_near(is.windows_per_pause, 1, 1e-9); /* no callchain without a window */
+        assert_true(plan.wasted == 0);
+    }
+    struct csp_plan_request request = request_of(CSP_STRATEGY_USER_STAGGER);
+    struct csp_plan plan;
+    request.window = 5000;
+    request.period = 4000; /* would open the next window before this one is closed */
+    csp_plan_make(&plan, &request);
+    assert_true(plan.resume_period > request.window);
+}
+
+static void samples_with_trace_hold_a_window_behind_an_a_sync(void **state)
+{
+    (void)state;
+    struct csp_plan_request request = request_of(CSP_STRATEGY_AUX_SAMPLE);
+    struct csp_plan plan;
+    request.window = 4000; /* cycles: a byte each four */
+    csp_plan_make(&plan, &request);
+    assert_int_equal(plan.aux_sample, 2 * 4096 + 1000);
+    assert_true(plan.mean_window > 4000);
+    assert_near(plan.trace_bytes_per_second, plan.samples_per_second * plan.aux_sample, 1e-9);
+    request.window = 10000000;
+    csp_plan_make(&plan, &request);
+    assert_true(plan.aux_sample < 65536 - 1024 && plan.aux_sample % 8 == 0);
+}
+
 static void samples_are_given_up_for_the_overhead(void **state)
 {
     (void)state;
     static const enum csp_strategy strategies[] = {CSP_STRATEGY_BRANCH_STACK, CSP_STRATEGY_PULSE,
+                                                   CSP_STRATEGY_USER_STAGGER,
                                                    CSP_STRATEGY_FREE_RUNNING, CSP_STRATEGY_CLOCK};
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct csp_plan_request request = request_of(strategies[i]);
@@ -144,27 +185,39 @@ static void throttling_is_predicted_by_the_kernels_rule(void **state)
     assert_true(plan.throttled);
 }
 
+static void count_marks(const struct csp_plan *plan, unsigned *resumes, unsigned *pauses)
+{
+    struct csp_buf out = {0};
+    csp_plan_draw(plan, &out);
+    const char *resume = strstr(out.data, "resume "), *pause = strstr(out.data, "pause  ");
+    assert_non_null(resume);
+    assert_non_null(pause);
+    for (const char *at = resume; *at != '\n'; at++)
+        *resumes += *at == '|';
+    for (const char *at = pause; *at != '\n'; at++)
+        *pauses += *at == '|';
+    csp_buf_free(&out);
+}
+
 static void the_picture_shows_events_and_trace(void **state)
 {
     (void)state;
+    unsigned resumes = 0, pauses = 0;
     struct csp_plan plan = {.strategy = CSP_STRATEGY_FREE_RUNNING,
                             .resume_period = 8000,
                             .pause_period = 2618,
                             .pulse_cycles = 1,
                             .cycles_per_second = 1e9};
-    struct csp_buf out = {0};
-    csp_plan_draw(&plan, &out);
-    const char *resume = strstr(out.data, "resume "), *pause = strstr(out.data, "pause  ");
-    assert_non_null(resume);
-    assert_non_null(pause);
-    unsigned resumes = 0, pauses = 0;
-    for (const char *at = resume; *at != '\n'; at++)
-        resumes += *at == '|';
-    for (const char *at = pause; *at != '\n'; at++)
-        pauses += *at == '|';
+    count_marks(&plan, &resumes, &pauses);
     assert_int_equal(resumes, 3); /* 3.5 periods */
     assert_int_equal(pauses, 10); /* 28000 / 2618 */
-    csp_buf_free(&out);
+    plan.strategy = CSP_STRATEGY_USER_STAGGER;
+    plan.pause_period = plan.resume_period;
+    plan.phase = 2618;
+    resumes = pauses = 0;
+    count_marks(&plan, &resumes, &pauses);
+    assert_int_equal(resumes, 3);
+    assert_int_equal(pauses, 3);
 }
 
 static void cpu_lists_have_one_form(void **state)
@@ -191,6 +244,8 @@ int main(void)
         cmocka_unit_test(free_running_windows_take_the_predicted_share),
         cmocka_unit_test(free_running_phases_are_spread_from_the_start),
         cmocka_unit_test(pulse_windows_are_all_of_one_length),
+        cmocka_unit_test(staggered_windows_are_all_of_one_length),
+        cmocka_unit_test(samples_with_trace_hold_a_window_behind_an_a_sync),
         cmocka_unit_test(samples_are_given_up_for_the_overhead),
         cmocka_unit_test(throttling_is_predicted_by_the_kernels_rule),
         cmocka_unit_test(the_picture_shows_events_and_trace),
