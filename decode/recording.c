@@ -45,7 +45,7 @@ static void note_sample(struct csp_recording *recording, const struct csp_record
 {
     const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
     recording->samples++;
-    if (attr->aux_action & (CSP_AUX_PAUSE | CSP_AUX_RESUME))
+    if (csp_attr_closes_window(attr) || attr->aux_action & CSP_AUX_RESUME)
         csp_pause_index_add(&recording->pauses, recording->perfdata, record);
     else if (attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
         recording->native++;
