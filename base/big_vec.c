@@ -52,10 +52,15 @@ static int open_room(size_t size)
     return file;
 }
 
+/* Whole large pages, or the kernel does not align a mapping for them. */
+static size_t size_for(size_t wanted)
+{
+    return (wanted + sizeof(struct room) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+}
+
 static void *map_room(size_t wanted)
 {
-    /* Whole large pages, or the kernel does not align it for them. */
-    size_t size = (wanted + sizeof(struct room) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    size_t size = size_for(wanted);
     bool is_memory = take_memory(size);
     int file = is_memory ? -1 : open_room(size);
     int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -70,10 +75,31 @@ static void *map_room(size_t wanted)
     return room + 1;
 }
 
+/* Has a mapped block of memory grow where its pages need not be copied; null when that cannot be.
+ */
+static void *grow(void *block, size_t wanted)
+{
+    struct room room = *room_of(block);
+    size_t size = size_for(wanted);
+    if (!room.is_memory || size <= room.size || !take_memory(size - room.size))
+        return NULL;
+    struct room *moved = mremap(room_of(block), room.size, size, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) {
+        __atomic_fetch_sub(&memory_taken, size - room.size, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    madvise(moved, size, MADV_HUGEPAGE);
+    moved->size = size;
+    return moved + 1;
+}
+
 void *csp_big_resize(void *block, size_t before, size_t after)
 {
     if (!is_mapped(before) && !is_mapped(after))
         return csp_realloc_array(block, after, 1);
+    void *grown = is_mapped(before) && is_mapped(after) ? grow(block, after) : NULL;
+    if (grown)
+        return grown;
     void *other = is_mapped(after) ? map_room(after) : csp_malloc(after);
     if (block)
         memcpy(other, block, before < after ? before : after);
