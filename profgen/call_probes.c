@@ -230,10 +230,9 @@ static void touch(const struct csp_program *program, uint8_t *touched, uint64_t 
 static void touch_table(const struct csp_program *program, uint8_t *touched,
                         const struct csp_counter_table *table)
 {
-    for (size_t i = 0; i < table->counts.len; i++) {
-        const struct csp_counter_key *key = table->keys.entries.data[i].data;
-        touch(program, touched, key->from);
-        touch(program, touched, key->to);
+    for (size_t i = 0; i < table->spans.list.len; i++) {
+        touch(program, touched, table->spans.list.data[i].first);
+        touch(program, touched, table->spans.list.data[i].second);
     }
 }
 
@@ -242,9 +241,8 @@ static uint8_t *touched_functions(const struct csp_program *program,
                                   const struct csp_counters *counters)
 {
     uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
-    for (uint32_t context = 0; context < counters->contexts.entries.len; context++)
-        for (size_t i = 0; i < csp_context_len(counters, context); i++)
-            touch(program, touched, csp_context_calls(counters, context)[i]);
+    for (size_t i = 0; i < counters->frames.list.len; i++)
+        touch(program, touched, counters->frames.list.data[i].second);
     touch_table(program, touched, &counters->ranges);
     touch_table(program, touched, &counters->branches);
     return touched;

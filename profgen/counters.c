@@ -3,40 +3,111 @@
 #include "base/alloc.h"
 #include "base/saturate.h"
 
-uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count)
+/* How many frames of a context are those of the one that was looked up last. */
+static size_t same_frames(const struct csp_counters *counters, const uint64_t *calls, size_t count)
 {
-    return csp_intern(&counters->contexts, count ? (const void *)calls : "", count * sizeof *calls);
+    size_t most = count < counters->last.len ? count : counters->last.len, same = 0;
+    while (same < most && counters->last.data[same] == calls[same])
+        same++;
+    return same;
 }
 
-void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
-                      uint64_t count)
+static uint32_t frame_of(struct csp_counters *counters, const uint64_t *calls, size_t count)
 {
-    struct csp_counter_key key = {.from = from, .to = to, .context = context};
-    uint32_t id = csp_intern(&table->keys, &key, sizeof key);
+    size_t same = same_frames(counters, calls, count);
+    uint32_t frame = same ? counters->last_frames.data[same - 1] : 0;
+    counters->last.len = counters->last_frames.len = same;
+    for (size_t i = same; i < count; i++) {
+        frame = csp_pairs_at(&counters->frames, frame, calls[i]) + 1;
+        csp_vec_push(&counters->last, calls[i]);
+        csp_vec_push(&counters->last_frames, frame);
+    }
+    return frame;
+}
+
+static uint32_t context_of(struct csp_counters *counters, uint32_t frame)
+{
+    while (counters->by_frame.len <= counters->frames.list.len)
+        csp_vec_push(&counters->by_frame, 0);
+    uint32_t *context = &counters->by_frame.data[frame];
+    if (!*context) {
+        csp_vec_push(&counters->contexts, frame);
+        *context = (uint32_t)counters->contexts.len;
+    }
+    return *context - 1;
+}
+
+uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count)
+{
+    return context_of(counters, frame_of(counters, calls, count));
+}
+
+void csp_counters_calls(const struct csp_counters *counters, uint32_t context, csp_calls *calls)
+{
+    size_t depth = 0;
+    uint32_t innermost = counters->contexts.data[context];
+    const struct csp_pair *frames = counters->frames.list.data;
+    for (uint32_t frame = innermost; frame; frame = (uint32_t)frames[frame - 1].first)
+        depth++;
+    calls->len = 0;
+    csp_vec_reserve(calls, depth);
+    calls->len = depth;
+    for (uint32_t frame = innermost; frame; frame = (uint32_t)frames[frame - 1].first)
+        calls->data[--depth] = frames[frame - 1].second;
+}
+
+static void add(struct csp_counter_table *table, uint32_t context, uint32_t span, uint64_t count)
+{
+    uint32_t id = csp_numbers_at(&table->keys, (uint64_t)context << 32 | span);
     if (id == table->counts.len)
         csp_vec_push(&table->counts, 0);
     table->counts.data[id] = csp_add_saturating(table->counts.data[id], count);
 }
 
+void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
+                      uint64_t count)
+{
+    add(table, context, csp_pairs_at(&table->spans, from, to), count);
+}
+
 static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,
                         const uint32_t *contexts)
 {
+    size_t count = other->spans.list.len;
+    uint32_t *spans = csp_malloc((count + 1) * sizeof *spans);
+    for (size_t i = 0; i < count; i++)
+        spans[i] = csp_pairs_at(&table->spans, other->spans.list.data[i].first,
+                                other->spans.list.data[i].second);
     for (size_t i = 0; i < other->counts.len; i++) {
-        const struct csp_counter_key *key = other->keys.entries.data[i].data;
-        csp_counters_add(table, contexts[key->context], key->from, key->to, other->counts.data[i]);
+        uint64_t key = other->keys.list.data[i];
+        add(table, contexts[key >> 32], spans[(uint32_t)key], other->counts.data[i]);
     }
+    free(spans);
+}
+
+/* The number that each context of other counters has; the caller frees the array. */
+static uint32_t *merge_contexts(struct csp_counters *counters, const struct csp_counters *other)
+{
+    size_t frame_len = other->frames.list.len, count = other->contexts.len;
+    uint32_t *frames = csp_malloc((frame_len + 1) * sizeof *frames);
+    uint32_t *contexts = csp_malloc((count + 1) * sizeof *contexts);
+    frames[0] = 0;
+    for (size_t i = 0; i < frame_len; i++) /* callers come before those that they call */
+        frames[i + 1] = csp_pairs_at(&counters->frames, frames[other->frames.list.data[i].first],
+                                     other->frames.list.data[i].second) +
+                        1;
+    for (size_t i = 0; i < count; i++) {
+        contexts[i] = context_of(counters, frames[other->contexts.data[i]]);
+        if (csp_map_find(&other->called_contexts, i))
+            *csp_map_at(&counters->called_contexts, contexts[i]) = 1;
+    }
+    free(frames);
+    return contexts;
 }
 
 void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other)
 {
-    size_t count = other->contexts.entries.len;
-    uint32_t *contexts = csp_malloc((count + 1) * sizeof *contexts);
-    for (size_t i = 0; i < count; i++) {
-        const struct csp_intern_entry *entry = &other->contexts.entries.data[i];
-        contexts[i] = csp_intern(&counters->contexts, entry->data, entry->size);
-        if (csp_map_find(&other->called_contexts, i))
-            *csp_map_at(&counters->called_contexts, contexts[i]) = 1;
-    }
+    uint32_t *contexts = merge_contexts(counters, other);
     merge_table(&counters->ranges, &other->ranges, contexts);
     merge_table(&counters->branches, &other->branches, contexts);
     free(contexts);
@@ -56,24 +127,27 @@ struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table)
 {
     size_t count = table->counts.len;
     struct csp_counter *sorted = csp_malloc((count + 1) * sizeof *sorted);
-    for (size_t i = 0; i < count; i++) {
-        const struct csp_counter_key *key = table->keys.entries.data[i].data;
-        sorted[i] = (struct csp_counter){key->from, key->to, table->counts.data[i], key->context};
-    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = csp_counters_at(table, i);
     qsort(sorted, count, sizeof *sorted, by_key);
     return sorted;
 }
 
 static void free_table(struct csp_counter_table *table)
 {
-    csp_intern_free(&table->keys);
+    csp_pairs_free(&table->spans);
+    csp_numbers_free(&table->keys);
     csp_vec_free(&table->counts);
 }
 
 void csp_counters_free(struct csp_counters *counters)
 {
-    csp_intern_free(&counters->contexts);
+    csp_pairs_free(&counters->frames);
+    csp_vec_free(&counters->contexts);
+    csp_vec_free(&counters->by_frame);
     csp_map_free(&counters->called_contexts);
     free_table(&counters->ranges);
     free_table(&counters->branches);
+    csp_vec_free(&counters->last);
+    csp_vec_free(&counters->last_frames);
 }

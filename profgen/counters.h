@@ -1,40 +1,46 @@
 /* Counts of ranges and branches by calling context: what unwinding makes of samples, and all that
- * generating a profile needs. */
+ * generating a profile needs. There may be many millions of them: contexts are paths in a tree, and
+ * a counter is known by two small numbers. */
 #ifndef CSP_PROFGEN_COUNTERS_H
 #define CSP_PROFGEN_COUNTERS_H
 
-#include "base/intern.h"
 #include "base/map.h"
+#include "base/numbers.h"
+#include "base/pairs.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* A range [from, to], both addresses of instructions, or a branch. */
-struct csp_counter_key {
-    uint64_t from, to;
-    uint32_t context; /* in csp_counters.contexts */
-    uint32_t zero;
-};
-
 struct csp_counter {
     uint64_t from, to, count;
-    uint32_t context;
+    uint32_t context; /* in csp_counters.contexts */
 };
 
 struct csp_counter_table {
-    struct csp_intern keys;
+    struct csp_pairs spans;  /* distinct ranges or branches */
+    struct csp_numbers keys; /* context << 32 | number in `spans` */
     CSP_VEC(uint64_t) counts;
 };
 
+/* Arrays, root first: call addresses; or, in a profile by lines, numbers of frames
+ * (profgen/lines.h) that end with the function itself. */
+typedef CSP_VEC(uint64_t) csp_calls;
+
 struct csp_counters {
-    /* Arrays of uint64_t, root first: call addresses; or, in a profile by lines, numbers of frames
-     * (profgen/lines.h) that end with the function itself. */
-    struct csp_intern contexts;
+    struct csp_pairs frames;        /* the tree: number of the caller's frame + 1 (0: none), call */
+    CSP_VEC(uint32_t) contexts;     /* the innermost frame of each + 1; 0: the empty one */
+    CSP_VEC(uint32_t) by_frame;     /* the same the other way: context + 1, 0: none ends there */
     struct csp_map called_contexts; /* by lines: those whose function was called, not inlined */
     struct csp_counter_table ranges, branches;
+    csp_calls last;                /* the context that was looked up last … */
+    CSP_VEC(uint32_t) last_frames; /* … and its frames + 1: the next one mostly begins alike */
 };
 
+/* The number of a context, new or old. */
 uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count);
+/* The calls of a context: they replace what is in `calls`. */
+void csp_counters_calls(const struct csp_counters *counters, uint32_t context, csp_calls *calls);
 void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
                       uint64_t count);
 /* Adds all of other counters of the same program. */
@@ -43,15 +49,12 @@ void csp_counters_merge(struct csp_counters *counters, const struct csp_counters
 struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table);
 void csp_counters_free(struct csp_counters *counters);
 
-static inline size_t csp_context_len(const struct csp_counters *counters, uint32_t context)
+static inline struct csp_counter csp_counters_at(const struct csp_counter_table *table, size_t i)
 {
-    return counters->contexts.entries.data[context].size / sizeof(uint64_t);
-}
-
-static inline const uint64_t *csp_context_calls(const struct csp_counters *counters,
-                                                uint32_t context)
-{
-    return counters->contexts.entries.data[context].data;
+    uint64_t key = table->keys.list.data[i];
+    const struct csp_pair *span = &table->spans.list.data[(uint32_t)key];
+    return (struct csp_counter){span->first, span->second, table->counts.data[i],
+                                (uint32_t)(key >> 32)};
 }
 
 #endif

@@ -328,7 +328,7 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
     struct csp_profgen_stats *stats = &gen->stats;
     size_t before = out->len;
     int error = gen->profile ? 0 : unwind(gen, diag);
-    stats->unwound_contexts = gen->counters.contexts.entries.len;
+    stats->unwound_contexts = gen->counters.contexts.len;
     stats->range_counters = gen->counters.ranges.counts.len;
     stats->branch_counters = gen->counters.branches.counts.len;
     if (!error && gen->options.aggregate) {

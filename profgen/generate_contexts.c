@@ -16,7 +16,7 @@ struct generator {
     struct csp_spans spans;
     /* (inline node, function) to tree node + 1: where counts go, in the context at hand */
     struct csp_map tree_nodes;
-    CSP_VEC(uint64_t) path;
+    csp_calls path;
     CSP_VEC(struct csp_frame) frames;
     bool inferred, cut; /* the context at hand was completed, or cut, at one of its places */
 };
@@ -62,17 +62,14 @@ static void add_inline_frames(struct generator *generator, uint32_t node, uint32
 static const uint64_t *complete_calls(struct generator *generator, uint32_t context, uint64_t leaf,
                                       size_t *count)
 {
-    *count = csp_context_len(generator->counters, context);
-    const uint64_t *calls = csp_context_calls(generator->counters, context);
+    csp_counters_calls(generator->counters, context, &generator->path);
+    *count = generator->path.len;
     if (!generator->missing || !*count)
-        return calls;
-    generator->path.len = 0;
-    for (size_t i = 0; i < *count; i++)
-        csp_vec_push(&generator->path, calls[i]);
+        return generator->path.data;
     csp_vec_push(&generator->path, leaf);
     size_t completed;
-    calls = csp_missing_frames_infer(generator->missing, generator->path.data, generator->path.len,
-                                     &completed);
+    const uint64_t *calls = csp_missing_frames_infer(generator->missing, generator->path.data,
+                                                     generator->path.len, &completed);
     generator->inferred |= completed > *count + 1;
     *count = completed - 1;
     return calls;
@@ -221,7 +218,7 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     size_t range = 0, branch = 0;
-    for (uint32_t context = 0; context < counters->contexts.entries.len; context++) {
+    for (uint32_t context = 0; context < counters->contexts.len; context++) {
         csp_map_free(&generator.tree_nodes);
         generator.inferred = generator.cut = false;
         size_t count = same_context(ranges, range, counters->ranges.counts.len, context);

@@ -139,14 +139,15 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     struct csp_spans spans = {0};
+    csp_calls frames = {0};
     size_t range = 0, branch = 0;
-    for (uint32_t context = 0; context < counters->contexts.entries.len; context++) {
+    for (uint32_t context = 0; context < counters->contexts.len; context++) {
         size_t range_len = same_context(ranges, range, counters->ranges.counts.len, context);
         size_t branch_len = same_context(branches, branch, counters->branches.counts.len, context);
-        size_t depth = csp_context_len(counters, context);
+        csp_counters_calls(counters, context, &frames);
         uint32_t node = CSP_PROFILE_TOP;
-        if (depth && (range_len || branch_len)) {
-            node = context_node(program, tree, csp_context_calls(counters, context), depth);
+        if (frames.len && (range_len || branch_len)) {
+            node = context_node(program, tree, frames.data, frames.len);
             tree->nodes.data[node].inlined = !csp_map_find(&counters->called_contexts, context);
             count_ranges(program, tree, node, ranges + range, range_len, &spans);
         }
@@ -155,6 +156,7 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
         branch += branch_len;
     }
     infer_inlined_calls(tree);
+    csp_vec_free(&frames);
     csp_vec_free(&spans.spans);
     free(ranges);
     free(branches);

@@ -32,32 +32,30 @@ static void want_name(struct measure *measure, uint32_t name)
 
 /* Callers count too: what they may grow to depends on their own size. llvm-profgen 22 forgets those
  * of contexts by lines, and then takes some other function's size for theirs. */
-static void want_context(struct measure *measure, const struct csp_counters *counters,
-                         uint32_t context)
+static void want_frame(struct measure *measure, uint64_t frame)
 {
-    const uint64_t *frames = csp_context_calls(counters, context);
-    const struct csp_lines *lines = &measure->program->lines;
-    for (size_t i = 0; i < csp_context_len(counters, context); i++)
-        if (measure->program->uses_probes)
-            want_at(measure, frames[i]);
-        else
-            want_name(measure, csp_lines_frame_at(lines, (uint32_t)frames[i])->name);
+    if (measure->program->uses_probes)
+        want_at(measure, frame);
+    else
+        want_name(measure, csp_lines_frame_at(&measure->program->lines, (uint32_t)frame)->name);
+}
+
+static void want_spans(struct measure *measure, const struct csp_pairs *spans, bool branches)
+{
+    for (size_t i = 0; i < spans->list.len; i++) {
+        want_at(measure, spans->list.data[i].first);
+        if (branches)
+            want_at(measure, spans->list.data[i].second);
+    }
 }
 
 static void want_counted(struct measure *measure, const struct csp_counters *counters, bool compat)
 {
     bool forget_callers = compat && !measure->program->uses_probes;
-    for (uint32_t i = 0; !forget_callers && i < counters->contexts.entries.len; i++)
-        want_context(measure, counters, i);
-    for (size_t i = 0; i < counters->ranges.counts.len; i++) {
-        const struct csp_counter_key *key = counters->ranges.keys.entries.data[i].data;
-        want_at(measure, key->from);
-    }
-    for (size_t i = 0; i < counters->branches.counts.len; i++) {
-        const struct csp_counter_key *key = counters->branches.keys.entries.data[i].data;
-        want_at(measure, key->from);
-        want_at(measure, key->to);
-    }
+    for (size_t i = 0; !forget_callers && i < counters->frames.list.len; i++)
+        want_frame(measure, counters->frames.list.data[i].second);
+    want_spans(measure, &counters->ranges.spans, false);
+    want_spans(measure, &counters->branches.spans, true);
 }
 
 static void want_named(void *user, const char *name, size_t length)

@@ -276,7 +276,7 @@ int csp_live_finish(struct csp_live *live, struct csp_live_stats *stats)
     const struct csp_sample_set_stats *samples = &live->gen.set.stats;
     live->stats.samples = samples->samples;
     live->stats.used = samples->used;
-    live->stats.contexts = live->gen.counters.contexts.entries.len;
+    live->stats.contexts = live->gen.counters.contexts.len;
     live->stats.counters =
         live->gen.counters.ranges.counts.len + live->gen.counters.branches.counts.len;
     for (int i = 0; i < CSP_REJECT_COUNT; i++)

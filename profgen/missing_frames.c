@@ -172,8 +172,8 @@ struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *p
     frames->distance = csp_calloc(functions + 1, sizeof *frames->distance);
     memset(frames->distance, 0xff, functions * sizeof *frames->distance);
     for (size_t i = 0; i < counters->branches.counts.len; i++) {
-        const struct csp_counter_key *key = counters->branches.keys.entries.data[i].data;
-        learn(frames, key->from, key->to);
+        struct csp_counter branch = csp_counters_at(&counters->branches, i);
+        learn(frames, branch.from, branch.to);
     }
     sort_calls(frames);
     sort_jumps(frames);

@@ -33,17 +33,18 @@ static char *context_name(const struct csp_program *program, const struct csp_co
                           uint32_t context, uint64_t base)
 {
     struct csp_buf name = {0};
+    csp_calls calls = {0};
     csp_buf_add_string(&name, "");
-    const uint64_t *calls = csp_context_calls(counters, context);
-    size_t count = csp_context_len(counters, context);
-    for (size_t i = 0; i < count; i++) {
+    csp_counters_calls(counters, context, &calls);
+    for (size_t i = 0; i < calls.len; i++) {
         if (i)
             csp_buf_add_string(&name, " @ ");
         if (program->uses_probes)
-            csp_buf_printf(&name, "0x%" PRIx64, calls[i] - base);
+            csp_buf_printf(&name, "0x%" PRIx64, calls.data[i] - base);
         else
-            add_frame(program, calls[i], i + 1 == count, &name);
+            add_frame(program, calls.data[i], i + 1 == calls.len, &name);
     }
+    csp_vec_free(&calls);
     return name.data;
 }
 
@@ -78,7 +79,7 @@ static size_t *context_starts(const struct csp_counter *sorted, size_t count, si
 void csp_unsymbolized_write(const struct csp_program *program, const struct csp_counters *counters,
                             bool contexts, uint64_t base, struct csp_buf *out)
 {
-    size_t count = counters->contexts.entries.len;
+    size_t count = counters->contexts.len;
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     size_t *range = context_starts(ranges, counters->ranges.counts.len, count);

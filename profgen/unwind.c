@@ -8,177 +8,150 @@
 
 /* What one step of unwinding does depends on the call stack, the branch and the next newer one
  * alone. A program has some ten thousand such steps and samples repeat them without end, so each is
- * done for real only twice: when it is first met, to learn what it leaves of the stack, and when
- * all samples have been seen, to count. Call stacks are nodes of a tree: a call in its caller. */
+ * done when it is first met, to learn what it leaves of the stack, and counted when all samples
+ * have been seen, or so many that the steps take much memory. */
 
-#define NO_NODE UINT32_MAX
+enum { MOST_STEPS = 1 << 21 };
 
-enum {
-    ROOT,       /* the leaf has no callers */
-    LOST,       /* … because the history does not fit the callchain */
-    FIRST_CALL, /* nodes of `calls` from here on */
-};
-
+#define NO_STACK UINT32_MAX
 #define NO_STEP UINT32_MAX
 
 struct step {
     uint64_t count;
-    uint32_t next;     /* node */
+    uint32_t before;   /* the stack before its branch was taken */
     uint32_t branch;   /* number in the set */
     uint32_t followed; /* the step that came after it last, or NO_STEP */
 };
 
 struct worker {
-    struct csp_unwinder step;
+    struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
-    size_t first, end;      /* samples of the set */
-    struct csp_pairs calls; /* node of the caller's stack, call address */
-    struct csp_pairs keys;  /* node and newer branch (CSP_NO_BRANCH), branch */
+    size_t first, end;       /* samples of the set */
+    struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
+    struct csp_numbers keys; /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
-    CSP_VEC(uint32_t) callers_nodes; /* by number of the set's callers; NO_NODE: not known yet */
+    CSP_VEC(uint32_t) callers_stacks; /* by number of the set's callers; NO_STACK: not known yet */
     struct csp_history_reader history;
     csp_frames callchain;
     struct csp_counters counters;
     struct csp_unwind_stats stats;
 };
 
-static uint32_t call_node(struct worker *worker, uint32_t caller, uint64_t call)
-{
-    return FIRST_CALL + csp_pairs_at(&worker->calls, caller, call);
-}
-
-/* Makes the stack that a node and a leaf mean. */
-static void enter(struct worker *worker, uint32_t node, uint64_t leaf)
-{
-    struct csp_unwinder *step = &worker->step;
-    step->stack.len = 0;
-    step->lost = node == LOST;
-    size_t depth = 0;
-    for (uint32_t up = node; up >= FIRST_CALL; depth++)
-        up = (uint32_t)worker->calls.list.data[up - FIRST_CALL].first;
-    for (size_t i = 0; i < depth; i++)
-        csp_unwinder_push(step, 0);
-    for (uint32_t up = node; up >= FIRST_CALL;) {
-        const struct csp_pair *call = &worker->calls.list.data[up - FIRST_CALL];
-        step->stack.data[--depth] = call->second;
-        up = (uint32_t)call->first;
-    }
-    csp_unwinder_push(step, leaf);
-}
-
-static uint32_t node_of_stack(struct worker *worker)
-{
-    const struct csp_unwinder *step = &worker->step;
-    if (step->lost)
-        return LOST;
-    uint32_t node = ROOT;
-    for (size_t i = 0; i + 1 < step->stack.len; i++)
-        node = call_node(worker, node, step->stack.data[i]);
-    return node;
-}
-
-static void do_step(struct worker *worker, uint32_t number, uint64_t count)
+static struct csp_unwind_step describe_step(const struct worker *worker, uint32_t stack,
+                                            uint32_t newer, uint32_t branch)
 {
     const struct csp_pair *branches = worker->set->branches.list.data;
-    struct csp_pair key = worker->keys.list.data[number];
-    uint32_t node = (uint32_t)(key.first >> 32), newer = (uint32_t)key.first;
-    struct csp_pair branch = branches[key.second];
-    uint64_t newer_from = newer == CSP_NO_BRANCH ? 0 : branches[newer].first;
-    enter(worker, node, newer_from ? newer_from : branch.second);
-    worker->step.count = count;
-    csp_unwinder_step(&worker->step, newer_from, branch.first, branch.second);
+    return (struct csp_unwind_step){
+        .stack = stack,
+        .newer_from = newer == CSP_NO_BRANCH ? 0 : branches[newer].first,
+        .from = branches[branch].first,
+        .to = branches[branch].second,
+    };
 }
 
-static uint32_t step_at(struct worker *worker, uint32_t node, uint32_t newer, uint32_t branch)
+static uint32_t step_at(struct worker *worker, uint32_t stack, uint32_t newer, uint32_t branch)
 {
-    uint32_t number = csp_pairs_at(&worker->keys, (uint64_t)node << 32 | newer, branch);
+    uint32_t run = csp_pairs_at(&worker->runs, newer, branch);
+    uint32_t number = csp_numbers_at(&worker->keys, (uint64_t)stack << 32 | run);
     if (number == worker->steps.len) {
-        do_step(worker, number, 0);
-        csp_vec_push(
-            &worker->steps,
-            (struct step){.next = node_of_stack(worker), .branch = branch, .followed = NO_STEP});
+        const struct csp_unwind_step step = describe_step(worker, stack, newer, branch);
+        csp_vec_push(&worker->steps,
+                     (struct step){.before = csp_unwinder_undo(&worker->unwinder, &step),
+                                   .branch = branch,
+                                   .followed = NO_STEP});
     }
     return number;
 }
 
 /* The step after another one: mostly the same as the last time. */
-static uint32_t step_after(struct worker *worker, uint32_t before, uint32_t branch)
+static uint32_t step_after(struct worker *worker, uint32_t at, uint32_t branch)
 {
-    const struct step *step = &worker->steps.data[before];
+    const struct step *step = &worker->steps.data[at];
     if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
         return step->followed;
-    uint32_t number = step_at(worker, step->next, step->branch, branch);
-    worker->steps.data[before].followed = number;
+    uint32_t number = step_at(worker, step->before, step->branch, branch);
+    worker->steps.data[at].followed = number;
     return number;
 }
 
-static uint32_t node_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
+/* Counts all steps, and forgets them. */
+static void count_steps(struct worker *worker)
 {
-    uint32_t node = ROOT;
+    for (size_t i = 0; i < worker->steps.len; i++) {
+        uint64_t key = worker->keys.list.data[i];
+        const struct csp_pair *run = &worker->runs.list.data[(uint32_t)key];
+        const struct csp_unwind_step step = describe_step(
+            worker, (uint32_t)(key >> 32), (uint32_t)run->first, (uint32_t)run->second);
+        csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
+                           worker->steps.data[i].count);
+    }
+    csp_numbers_free(&worker->keys);
+    worker->steps.len = 0;
+}
+
+static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
+{
+    uint32_t stack = CSP_STACK_EMPTY;
     for (size_t i = len; i; i--)
-        node = call_node(worker, node, callers[i - 1]);
-    return node;
+        stack = csp_unwinder_call(&worker->unwinder, stack, callers[i - 1]);
+    return stack;
 }
 
 /* The callchain, with the callers that it lacks and the history shows. */
-static uint32_t first_node(struct worker *worker, size_t number, uint64_t count)
+static uint32_t first_stack(struct worker *worker, size_t number, uint64_t count)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
-    if (worker->step.flat)
-        return ROOT;
-    if (!worker->step.options->compat &&
+    if (worker->unwinder.flat)
+        return CSP_STACK_EMPTY;
+    if (!worker->unwinder.options->compat &&
         csp_sample_callchain(&worker->history, worker->set, number, &worker->callchain)) {
         worker->stats.restored_frames += count;
-        return node_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
+        return stack_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
     }
-    while (worker->callers_nodes.len <= sample->callers)
-        csp_vec_push(&worker->callers_nodes, NO_NODE);
-    uint32_t *node = &worker->callers_nodes.data[sample->callers];
-    if (*node == NO_NODE) {
+    while (worker->callers_stacks.len <= sample->callers)
+        csp_vec_push(&worker->callers_stacks, NO_STACK);
+    uint32_t *stack = &worker->callers_stacks.data[sample->callers];
+    if (*stack == NO_STACK) {
         uint32_t len;
         const uint64_t *callers = csp_flat_callers(worker->set, sample, &len);
-        *node = node_of_callers(worker, callers, len);
+        *stack = stack_of_callers(worker, callers, len);
     }
-    return *node;
-}
-
-static void count_partial(struct worker *worker, uint32_t node, uint64_t from, uint64_t last,
-                          uint64_t count)
-{
-    enter(worker, node, from);
-    worker->step.count = count;
-    csp_unwinder_partial(&worker->step, from, last);
+    return *stack;
 }
 
 static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
-    const struct csp_code *code = &worker->step.program->code;
+    const struct csp_code *code = &worker->unwinder.program->code;
     uint64_t newest = csp_flat_newest(worker->set, sample);
-    uint32_t node = first_node(worker, number, count), at = NO_STEP;
+    uint32_t stack = first_stack(worker, number, count), at = NO_STEP;
     if (sample->end && (sample->end != newest || !sample->branch_len))
-        count_partial(worker, node, newest, csp_code_before(code, sample->end), count);
+        csp_unwinder_partial(&worker->unwinder, stack, newest, csp_code_before(code, sample->end),
+                             count);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         uint32_t branch = sample->branches[i];
-        at = i ? step_after(worker, at, branch) : step_at(worker, node, CSP_NO_BRANCH, branch);
+        at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
         struct step *step = &worker->steps.data[at];
         step->count = csp_add_saturating(step->count, count);
     }
     if (at != NO_STEP)
-        node = worker->steps.data[at].next;
-    if (sample->start && sample->branch_len && node != LOST)
-        count_partial(worker, node, sample->start,
-                      csp_flat_branch(worker->set, sample, sample->branch_len - 1)->first, count);
+        stack = worker->steps.data[at].before;
+    if (sample->start && sample->branch_len && stack != CSP_STACK_LOST)
+        csp_unwinder_partial(&worker->unwinder, stack, sample->start,
+                             csp_flat_branch(worker->set, sample, sample->branch_len - 1)->first,
+                             count);
 }
 
 static void run(void *user, unsigned number)
 {
     struct worker *worker = (struct worker *)user + number;
-    for (size_t i = worker->first; i < worker->end; i++)
+    for (size_t i = worker->first; i < worker->end; i++) {
         if (worker->set->counts.data[i])
             unwind_sample(worker, i, worker->set->counts.data[i]);
-    for (uint32_t i = 0; i < worker->steps.len; i++)
-        do_step(worker, i, worker->steps.data[i].count);
+        if (worker->steps.len > MOST_STEPS)
+            count_steps(worker);
+    }
+    count_steps(worker);
 }
 
 static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
@@ -198,13 +171,13 @@ static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_st
 
 static void free_worker(struct worker *worker)
 {
-    csp_unwinder_free(&worker->step);
+    csp_unwinder_free(&worker->unwinder);
     csp_history_reader_free(&worker->history);
     csp_counters_free(&worker->counters);
-    csp_pairs_free(&worker->calls);
-    csp_pairs_free(&worker->keys);
+    csp_pairs_free(&worker->runs);
+    csp_numbers_free(&worker->keys);
     csp_vec_free(&worker->steps);
-    csp_vec_free(&worker->callers_nodes);
+    csp_vec_free(&worker->callers_stacks);
     csp_vec_free(&worker->callchain);
 }
 
@@ -222,12 +195,11 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
         worker->first = set->counts.len * i / count;
         worker->end = set->counts.len * (i + 1) / count;
         worker->history.program = program;
-        worker->step = (struct csp_unwinder){
+        worker->unwinder = (struct csp_unwinder){
             .program = program,
             .options = options,
             .counters = i ? &worker->counters : counters,
             .stats = &worker->stats,
-            .context = CSP_NO_CONTEXT,
             .lines = lines,
             .flat = options->flat,
         };

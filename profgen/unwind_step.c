@@ -5,10 +5,44 @@
 /* No frame: what a return to an address without a call leaves in llvm-profgen's stack. */
 #define NO_FRAME UINT64_C(0)
 
-/* Of the addresses in the scratch array. */
-static uint32_t make_line_context(struct csp_unwinder *unwinder)
+static const struct csp_pair *call_of(const struct csp_unwinder *unwinder, uint32_t stack)
+{
+    return &unwinder->calls.list.data[stack - CSP_STACK_FIRST];
+}
+
+static uint32_t caller_of(const struct csp_unwinder *unwinder, uint32_t stack)
+{
+    return (uint32_t)call_of(unwinder, stack)->first;
+}
+
+/* Puts the calls of a stack after its last external frame into the scratch array, root first. */
+static void gather_calls(struct csp_unwinder *unwinder, uint32_t stack)
+{
+    size_t count = 0;
+    for (uint32_t up = stack; up >= CSP_STACK_FIRST; up = caller_of(unwinder, up)) {
+        uint64_t call = call_of(unwinder, up)->second;
+        if (call == CSP_EXTERNAL)
+            break;
+        count += call != NO_FRAME;
+    }
+    unwinder->scratch.len = 0;
+    csp_vec_reserve(&unwinder->scratch, count + 1);
+    unwinder->scratch.len = count;
+    for (uint32_t up = stack; count; up = caller_of(unwinder, up)) {
+        uint64_t call = call_of(unwinder, up)->second;
+        if (call != NO_FRAME)
+            unwinder->scratch.data[--count] = call;
+    }
+}
+
+static uint32_t make_line_context(struct csp_unwinder *unwinder, uint32_t stack, uint64_t leaf)
 {
     const struct csp_unwind_options *options = unwinder->options;
+    unwinder->scratch.len = 0;
+    if (leaf != CSP_EXTERNAL)
+        gather_calls(unwinder, stack);
+    if (leaf != CSP_EXTERNAL && leaf != NO_FRAME)
+        csp_vec_push(&unwinder->scratch, leaf);
     bool inlined = csp_lines_context(unwinder->program, unwinder->scratch.data,
                                      unwinder->scratch.len, options->compress_recursion,
                                      options->max_context_depth, &unwinder->line_context);
@@ -19,19 +53,10 @@ static uint32_t make_line_context(struct csp_unwinder *unwinder)
     return context;
 }
 
-/* The calls that make a context: those after the last external frame, without recursion. */
-static uint32_t make_context(struct csp_unwinder *unwinder, size_t depth)
+/* The calls that make a context are without recursion. */
+static uint32_t make_context(struct csp_unwinder *unwinder, uint32_t stack)
 {
-    const uint64_t *stack = unwinder->stack.data;
-    size_t first = depth;
-    while (first && stack[first - 1] != CSP_EXTERNAL)
-        first--;
-    unwinder->scratch.len = 0;
-    for (size_t i = first; i < depth; i++)
-        if (stack[i] != NO_FRAME)
-            csp_vec_push(&unwinder->scratch, stack[i]);
-    if (unwinder->lines)
-        return make_line_context(unwinder);
+    gather_calls(unwinder, stack);
     size_t count = unwinder->scratch.len;
     uint64_t *calls = unwinder->scratch.data;
     count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
@@ -43,172 +68,180 @@ static uint32_t make_context(struct csp_unwinder *unwinder, size_t depth)
     return csp_counters_context(unwinder->counters, calls, count);
 }
 
-static uint32_t current_context(struct csp_unwinder *unwinder)
+static uint32_t line_context_of(struct csp_unwinder *unwinder, uint32_t stack, uint64_t leaf)
 {
-    if (unwinder->context != CSP_NO_CONTEXT)
-        return unwinder->context;
-    size_t depth = unwinder->stack.len - !unwinder->lines;
-    uint32_t id = csp_intern(&unwinder->stacks, depth ? (const void *)unwinder->stack.data : "",
-                             depth * sizeof *unwinder->stack.data);
-    if (id == unwinder->contexts.len)
-        csp_vec_push(&unwinder->contexts, make_context(unwinder, depth));
-    unwinder->context = unwinder->contexts.data[id];
-    return unwinder->context;
+    uint32_t id = csp_pairs_at(&unwinder->leaves, stack, leaf);
+    if (id == unwinder->leaf_contexts.len)
+        csp_vec_push(&unwinder->leaf_contexts, make_line_context(unwinder, stack, leaf));
+    return unwinder->leaf_contexts.data[id];
 }
 
-static void set_leaf(struct csp_unwinder *unwinder, uint64_t address)
+static uint32_t context_of(struct csp_unwinder *unwinder, uint32_t stack, uint64_t leaf)
 {
-    unwinder->stack.data[unwinder->stack.len - 1] = address;
     if (unwinder->lines)
-        unwinder->context = CSP_NO_CONTEXT;
+        return line_context_of(unwinder, stack, leaf);
+    while (unwinder->contexts.len <= stack)
+        csp_vec_push(&unwinder->contexts, 0);
+    uint32_t *context = &unwinder->contexts.data[stack];
+    if (!*context)
+        *context = make_context(unwinder, stack) + 1;
+    return *context - 1;
 }
 
-void csp_unwinder_push(struct csp_unwinder *unwinder, uint64_t address)
-{
-    csp_vec_push(&unwinder->stack, address);
-    unwinder->context = CSP_NO_CONTEXT;
-}
-
-static void pop(struct csp_unwinder *unwinder)
-{
-    unwinder->stack.len--;
-    unwinder->context = CSP_NO_CONTEXT;
-}
-
-/* Cuts a range where inlining changes, from its end to its start, and leaves the leaf there. */
-static void count_line_ranges(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
+/* Cuts a range where inlining changes, from its end to its start. */
+static void count_line_ranges(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
+                              uint64_t to, uint64_t count)
 {
     struct csp_counter_table *ranges = &unwinder->counters->ranges;
     for (uint64_t at = to; at > from;) {
         uint64_t before = csp_code_before(&unwinder->program->code, at);
         if (!csp_lines_same_inlining(unwinder->program, at, before)) {
-            set_leaf(unwinder, at);
-            csp_counters_add(ranges, current_context(unwinder), at, to, unwinder->count);
+            csp_counters_add(ranges, context_of(unwinder, stack, at), at, to, count);
             to = before;
         }
         at = before;
     }
-    set_leaf(unwinder, from);
-    csp_counters_add(ranges, current_context(unwinder), from, to, unwinder->count);
+    csp_counters_add(ranges, context_of(unwinder, stack, from), from, to, count);
 }
 
-static void count_range(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
+static void count_range(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from, uint64_t to,
+                        uint64_t count)
 {
-    if (unwinder->lines) {
-        count_line_ranges(unwinder, from, to);
-        return;
-    }
-    csp_counters_add(&unwinder->counters->ranges, current_context(unwinder), from, to,
-                     unwinder->count);
+    if (unwinder->lines)
+        count_line_ranges(unwinder, stack, from, to, count);
+    else
+        csp_counters_add(&unwinder->counters->ranges, context_of(unwinder, stack, from), from, to,
+                         count);
 }
 
-/* The straight run from where a branch went to where the next newer one left. */
-static void unwind_linear(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
+/* What the straight run from where a branch went to where the next newer one left is. */
+enum run { RUN_NONE, RUN_EXTERNAL, RUN_HALF_EXTERNAL, RUN_IMPOSSIBLE, RUN_COUNTS };
+
+static enum run judge_run(const struct csp_unwinder *unwinder, const struct csp_unwind_step *step)
 {
-    struct csp_unwind_stats *stats = unwinder->stats;
-    stats->ranges += unwinder->count;
-    if (from == CSP_EXTERNAL && to == CSP_EXTERNAL) {
-        stats->ranges_external += unwinder->count;
-    } else if (from == CSP_EXTERNAL || to == CSP_EXTERNAL) {
-        stats->ranges_half_external += unwinder->count;
-        unwinder->lost = true;
-    } else if (!csp_code_falls_through(&unwinder->program->code, from, to,
-                                       unwinder->options->compat)) {
-        stats->ranges_impossible += unwinder->count;
-        unwinder->lost = true;
-    } else {
-        stats->ranges_counted += unwinder->count;
-        count_range(unwinder, from, to);
-    }
+    uint64_t from = step->to, to = step->newer_from;
+    if (!to)
+        return RUN_NONE;
+    if (from == CSP_EXTERNAL && to == CSP_EXTERNAL)
+        return RUN_EXTERNAL;
+    if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
+        return RUN_HALF_EXTERNAL;
+    bool possible =
+        csp_code_falls_through(&unwinder->program->code, from, to, unwinder->options->compat);
+    return possible ? RUN_COUNTS : RUN_IMPOSSIBLE;
 }
 
-static void unwind_call(struct csp_unwinder *unwinder, uint64_t from)
+static enum csp_branch_kind kind_of(const struct csp_program *program, uint64_t from, uint64_t to)
 {
-    size_t depth = unwinder->stack.len;
-    if (depth > 1 && unwinder->stack.data[depth - 2] == from) {
-        pop(unwinder);
-        return;
-    }
-    /* The caller's frame was not in the callchain (the callee had not set up its own yet). */
-    if (depth > 1)
-        unwinder->stats->calls_off_chain += unwinder->count;
-    set_leaf(unwinder, from);
+    uint8_t flags = csp_code_flags(&program->code, from);
+    if (flags & CSP_CODE_CALL)
+        return CSP_BRANCH_CALL;
+    if (flags & CSP_CODE_RETURN)
+        return CSP_BRANCH_RETURN;
+    if (from != CSP_EXTERNAL)
+        return CSP_BRANCH_DIRECT;
+    return csp_program_call_before(program, to) ? CSP_BRANCH_RETURN : CSP_BRANCH_CALL;
 }
 
-static void unwind_return(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
+/* The frame that a return leaves: the call that it returns behind. */
+static uint64_t returned_frame(const struct csp_unwinder *unwinder, uint64_t to)
 {
     uint64_t call = csp_program_call_before(unwinder->program, to);
-    if (!call) {
-        unwinder->stats->returns_to_no_call += unwinder->count;
-        if (!unwinder->options->compat)
-            call = CSP_EXTERNAL;
+    return call || unwinder->options->compat ? call : CSP_EXTERNAL;
+}
+
+static bool is_call_of(const struct csp_unwinder *unwinder, uint32_t stack, uint64_t from)
+{
+    return stack >= CSP_STACK_FIRST && call_of(unwinder, stack)->second == from;
+}
+
+static bool is_lost(enum run run)
+{
+    return run == RUN_HALF_EXTERNAL || run == RUN_IMPOSSIBLE;
+}
+
+uint32_t csp_unwinder_undo(struct csp_unwinder *unwinder, const struct csp_unwind_step *step)
+{
+    if (unwinder->flat)
+        return CSP_STACK_EMPTY;
+    if (step->stack == CSP_STACK_LOST || is_lost(judge_run(unwinder, step)))
+        return CSP_STACK_LOST;
+    switch (kind_of(unwinder->program, step->from, step->to)) {
+    case CSP_BRANCH_CALL:
+        /* Else the caller's frame was not in the callchain (the callee had not set up its own). */
+        if (is_call_of(unwinder, step->stack, step->from))
+            return caller_of(unwinder, step->stack);
+        return step->stack;
+    case CSP_BRANCH_RETURN:
+        return csp_unwinder_call(unwinder, step->stack, returned_frame(unwinder, step->to));
+    default:
+        return step->stack;
     }
-    set_leaf(unwinder, call);
-    csp_unwinder_push(unwinder, from);
 }
 
-static void forget_callers(struct csp_unwinder *unwinder, uint64_t address)
+static void count_run(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                      enum run run, uint64_t count)
 {
-    unwinder->stack.len = 0;
-    csp_unwinder_push(unwinder, address);
-}
-
-static void unwind_branch(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    const struct csp_program *program = unwinder->program;
-    uint8_t flags = csp_code_flags(&program->code, from);
-    if (unwinder->lost)
-        forget_callers(unwinder, from);
-    else if (flags & CSP_CODE_CALL)
-        unwind_call(unwinder, from);
-    else if (flags & CSP_CODE_RETURN)
-        unwind_return(unwinder, from, to);
-    else if (from != CSP_EXTERNAL)
-        set_leaf(unwinder, from);
-    else if (csp_program_call_before(program, to))
-        unwind_return(unwinder, from, to);
-    else
-        unwind_call(unwinder, from);
-}
-
-static void count_branch(struct csp_unwinder *unwinder, uint64_t from, uint64_t to)
-{
-    unwinder->stats->branches += unwinder->count;
-    /* llvm-profgen gives calls out of the binary a count of 0 by contexts, but not without. */
-    if (to == CSP_EXTERNAL && unwinder->options->compat)
+    struct csp_unwind_stats *stats = unwinder->stats;
+    uint64_t *const kinds[] = {
+        [RUN_EXTERNAL] = &stats->ranges_external,
+        [RUN_HALF_EXTERNAL] = &stats->ranges_half_external,
+        [RUN_IMPOSSIBLE] = &stats->ranges_impossible,
+        [RUN_COUNTS] = &stats->ranges_counted,
+    };
+    if (run == RUN_NONE)
         return;
-    uint32_t context = from == CSP_EXTERNAL ? csp_counters_context(unwinder->counters, NULL, 0)
-                                            : current_context(unwinder);
-    csp_counters_add(&unwinder->counters->branches, context, from, to, unwinder->count);
+    stats->ranges += count;
+    *kinds[run] += count;
+    if (run == RUN_COUNTS)
+        count_range(unwinder, step->stack, step->to, step->newer_from, count);
 }
 
-void csp_unwinder_partial(struct csp_unwinder *unwinder, uint64_t from, uint64_t last)
+static void count_surprises(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                            uint64_t count)
+{
+    enum csp_branch_kind kind = kind_of(unwinder->program, step->from, step->to);
+    if (kind == CSP_BRANCH_CALL && step->stack >= CSP_STACK_FIRST &&
+        !is_call_of(unwinder, step->stack, step->from))
+        unwinder->stats->calls_off_chain += count;
+    if (kind == CSP_BRANCH_RETURN && !csp_program_call_before(unwinder->program, step->to))
+        unwinder->stats->returns_to_no_call += count;
+}
+
+void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                        uint32_t before, uint64_t count)
+{
+    enum run run = judge_run(unwinder, step);
+    count_run(unwinder, step, run, count);
+    if (!unwinder->flat && before != CSP_STACK_LOST)
+        count_surprises(unwinder, step, count);
+    unwinder->stats->branches += count;
+    /* llvm-profgen gives calls out of the binary a count of 0 by contexts, but not without. */
+    if (step->to == CSP_EXTERNAL && unwinder->options->compat)
+        return;
+    uint32_t context = step->from == CSP_EXTERNAL
+                           ? csp_counters_context(unwinder->counters, NULL, 0)
+                           : context_of(unwinder, before, step->from);
+    csp_counters_add(&unwinder->counters->branches, context, step->from, step->to, count);
+}
+
+void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
+                          uint64_t last, uint64_t count)
 {
     if (!last || !csp_code_falls_through(&unwinder->program->code, from, last, false)) {
-        unwinder->stats->partial_ranges_impossible += unwinder->count;
+        unwinder->stats->partial_ranges_impossible += count;
         return;
     }
-    unwinder->stats->partial_ranges += unwinder->count;
-    count_range(unwinder, from, last);
-}
-
-void csp_unwinder_step(struct csp_unwinder *unwinder, uint64_t newer_from, uint64_t from,
-                       uint64_t to)
-{
-    if (newer_from)
-        unwind_linear(unwinder, to, newer_from);
-    if (unwinder->flat)
-        unwinder->lost = false;
-    else
-        unwind_branch(unwinder, from, to);
-    count_branch(unwinder, from, to);
+    unwinder->stats->partial_ranges += count;
+    count_range(unwinder, stack, from, last, count);
 }
 
 void csp_unwinder_free(struct csp_unwinder *unwinder)
 {
-    csp_vec_free(&unwinder->stack);
+    csp_pairs_free(&unwinder->calls);
+    csp_vec_free(&unwinder->contexts);
+    csp_pairs_free(&unwinder->leaves);
+    csp_vec_free(&unwinder->leaf_contexts);
     csp_vec_free(&unwinder->scratch);
     csp_vec_free(&unwinder->line_context.frames);
-    csp_vec_free(&unwinder->contexts);
-    csp_intern_free(&unwinder->stacks);
 }

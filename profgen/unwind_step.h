@@ -1,37 +1,58 @@
 /* One step of the virtual unwinder: what a branch of a history does to the call stack, and what it
- * counts. Only profgen/unwind.c uses this. */
+ * counts. Call stacks are nodes of a tree, a call in its caller, so that a step is the same work
+ * however deep the stack is. Only profgen/unwind.c uses this. */
 #ifndef CSP_PROFGEN_UNWIND_STEP_H
 #define CSP_PROFGEN_UNWIND_STEP_H
 
 #include "profgen/unwind.h"
 
-#define CSP_NO_CONTEXT UINT32_MAX
+#include "base/pairs.h"
+
+enum {
+    CSP_STACK_EMPTY, /* the leaf has no callers */
+    CSP_STACK_LOST,  /* … because the history does not fit the callchain */
+    CSP_STACK_FIRST, /* nodes of `calls` from here on */
+};
+
+/* A branch of a history, being undone. */
+struct csp_unwind_step {
+    uint32_t stack;      /* the callers when it had been taken */
+    uint64_t newer_from; /* where the next newer branch began; 0: it is the newest */
+    uint64_t from, to;
+};
 
 struct csp_unwinder {
     struct csp_program *program; /* changed only by looking up lines */
     const struct csp_unwind_options *options;
     struct csp_counters *counters;
     struct csp_unwind_stats *stats;
-    CSP_VEC(uint64_t) stack; /* root first; never empty while a sample is unwound */
+    struct csp_pairs calls;          /* the caller's stack, call address */
+    CSP_VEC(uint32_t) contexts;      /* that a stack means, + 1; 0: not known yet */
+    struct csp_pairs leaves;         /* by lines, contexts are of a stack and its leaf … */
+    CSP_VEC(uint32_t) leaf_contexts; /* … these */
     CSP_VEC(uint64_t) scratch;
     struct csp_line_context line_context;
-    struct csp_intern stacks;   /* stacks without their leaf (by lines: with it), as they are … */
-    CSP_VEC(uint32_t) contexts; /* … and the context that each one means */
-    uint32_t context;           /* of the stack as it is, CSP_NO_CONTEXT when not known */
-    uint64_t count;             /* of what is being unwound; 0 changes the stack alone */
-    bool lost;                  /* the history no longer fits the callchain */
-    bool lines;                 /* contexts are by line */
-    bool flat;                  /* no contexts: no stack either */
+    bool lines; /* contexts are by line */
+    bool flat;  /* no contexts: no stack either */
 };
 
-/* Undoes the branch `from` -> `to`, whose next newer branch in the history began at `newer_from`
- * (0: it is the newest): counts the range that ran between the two, and the branch. */
-void csp_unwinder_step(struct csp_unwinder *unwinder, uint64_t newer_from, uint64_t from,
-                       uint64_t to);
+/* The stack of a call in a caller's stack. */
+static inline uint32_t csp_unwinder_call(struct csp_unwinder *unwinder, uint32_t caller,
+                                         uint64_t call)
+{
+    return CSP_STACK_FIRST + csp_pairs_at(&unwinder->calls, caller, call);
+}
+
+/* The stack before the branch was taken. */
+uint32_t csp_unwinder_undo(struct csp_unwinder *unwinder, const struct csp_unwind_step *step);
+/* Counts the branch, and the range that ran from it to the next newer one, `count` times. `before`
+ * is the stack before it. */
+void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                        uint32_t before, uint64_t count);
 /* Counts the part of a trace window before its first or after its last branch: `last` is the
  * address of its last instruction, 0 when there is none. */
-void csp_unwinder_partial(struct csp_unwinder *unwinder, uint64_t from, uint64_t last);
-void csp_unwinder_push(struct csp_unwinder *unwinder, uint64_t address);
+void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
+                          uint64_t last, uint64_t count);
 void csp_unwinder_free(struct csp_unwinder *unwinder);
 
 #endif

@@ -97,11 +97,17 @@ static void unwind(struct fixture *f)
 static uint64_t counted(const struct fixture *f, const struct csp_counter_table *table,
                         uint64_t call, uint64_t from, uint64_t to)
 {
-    uint32_t context = csp_intern_find(&f->counters.contexts, call ? (void *)&call : (void *)"",
-                                       call ? sizeof call : 0);
-    struct csp_counter_key key = {.from = from, .to = to, .context = context};
-    uint32_t id = csp_intern_find(&table->keys, &key, sizeof key);
-    return id == CSP_INTERN_NONE ? 0 : table->counts.data[id];
+    csp_calls calls = {0};
+    uint64_t count = 0;
+    for (size_t i = 0; i < table->counts.len; i++) {
+        struct csp_counter counter = csp_counters_at(table, i);
+        csp_counters_calls(&f->counters, counter.context, &calls);
+        if (counter.from == from && counter.to == to && calls.len == (call != 0) &&
+            (!call || calls.data[0] == call))
+            count += counter.count;
+    }
+    csp_vec_free(&calls);
+    return count;
 }
 
 /* How often [from, to] ran in the context of one call (0: of none). */

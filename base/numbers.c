@@ -1,0 +1,38 @@
+#include "base/numbers.h"
+
+static uint32_t *free_slot(const struct csp_numbers *numbers, uint64_t number)
+{
+    uint32_t i = csp_numbers_hash(number) & numbers->mask;
+    while (numbers->slots[i])
+        i = (i + 1) & numbers->mask;
+    return &numbers->slots[i];
+}
+
+static void grow(struct csp_numbers *numbers)
+{
+    uint32_t count = numbers->slots ? 2 * (numbers->mask + 1) : 64;
+    free(numbers->slots);
+    numbers->slots = csp_calloc(count, sizeof *numbers->slots);
+    numbers->mask = count - 1;
+    for (uint32_t i = 0; i < numbers->list.len; i++)
+        *free_slot(numbers, numbers->list.data[i]) = i + 1;
+}
+
+uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number)
+{
+    uint32_t known = csp_numbers_find(numbers, number);
+    if (known != CSP_NUMBERS_NONE)
+        return known;
+    if (!numbers->slots || 3 * numbers->list.len > 2 * (size_t)numbers->mask)
+        grow(numbers);
+    csp_vec_push(&numbers->list, number);
+    *free_slot(numbers, number) = (uint32_t)numbers->list.len;
+    return (uint32_t)numbers->list.len - 1;
+}
+
+void csp_numbers_free(struct csp_numbers *numbers)
+{
+    csp_vec_free(&numbers->list);
+    free(numbers->slots);
+    *numbers = (struct csp_numbers){0};
+}
