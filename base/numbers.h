@@ -19,10 +19,12 @@ struct csp_numbers {
 uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number);
 void csp_numbers_free(struct csp_numbers *numbers);
 
+/* Neighbours stay neighbours: what is looked up together is in the same lines of the cache. */
 static inline uint32_t csp_numbers_hash(uint64_t number)
 {
-    uint64_t hash = number * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
+    uint64_t hash = (number >> 5) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32;
+    return (uint32_t)hash + (uint32_t)(number & 31);
 }
 
 /* The place of a number, or CSP_NUMBERS_NONE. */

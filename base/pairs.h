@@ -21,10 +21,12 @@ struct csp_pairs {
 uint32_t csp_pairs_add(struct csp_pairs *pairs, uint64_t first, uint64_t second);
 void csp_pairs_free(struct csp_pairs *pairs);
 
+/* Neighbours stay neighbours: what is looked up together is in the same lines of the cache. */
 static inline uint32_t csp_pairs_hash(uint64_t first, uint64_t second)
 {
-    uint64_t hash = (first + (second << 32 | second >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32);
+    uint64_t hash = ((first >> 5) + (second << 32 | second >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 32;
+    return (uint32_t)hash + (uint32_t)(first & 31);
 }
 
 #define CSP_NO_PAIR UINT32_MAX

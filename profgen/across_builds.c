@@ -67,17 +67,17 @@ static void add_node(struct adding *adding, uint32_t number)
 
 static void add_count(struct adding *adding, uint32_t number)
 {
-    const struct csp_context_count *key = adding->other->count_keys.entries.data[number].data;
+    const struct csp_context_count key = csp_context_count_key(adding->other, number);
     uint64_t count = adding->other->counts.data[number];
-    uint32_t node = adding->nodes[key->node], callee = key->callee;
+    uint32_t node = adding->nodes[key.node], callee = key.callee;
     bool is_probe = callee == CSP_INTERN_NONE;
-    adding->seen[adding->other->nodes.data[key->node].name] = 1;
+    adding->seen[adding->other->nodes.data[key.node].name] = 1;
     adding->stats->counts += is_probe ? count : 0;
     if (node == CSP_PROFILE_TOP) {
         adding->stats->counts_left_out += is_probe ? count : 0;
         return;
     }
-    csp_context_add(adding->tree, node, key->probe, key->discriminator,
+    csp_context_add(adding->tree, node, key.probe, key.discriminator,
                     is_probe ? callee : translate(adding, callee), count);
 }
 

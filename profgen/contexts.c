@@ -2,11 +2,15 @@
 
 #include "base/alloc.h"
 
+static uint64_t both(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
                            uint32_t discriminator, uint32_t name)
 {
-    const uint32_t key[] = {parent, callsite, discriminator, name};
-    uint32_t id = csp_intern(&tree->node_keys, key, sizeof key);
+    uint32_t id = csp_pairs_at(&tree->node_keys, both(parent, callsite), both(discriminator, name));
     if (id == tree->nodes.len)
         csp_vec_push(&tree->nodes, (struct csp_context_node){.parent = parent,
                                                              .callsite = callsite,
@@ -18,8 +22,7 @@ uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint3
 static uint64_t *count_of(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                           uint32_t discriminator, uint32_t callee)
 {
-    const struct csp_context_count key = {node, probe, discriminator, callee};
-    uint32_t id = csp_intern(&tree->count_keys, &key, sizeof key);
+    uint32_t id = csp_pairs_at(&tree->count_keys, both(node, probe), both(discriminator, callee));
     if (id == tree->counts.len)
         csp_vec_push(&tree->counts, 0);
     return &tree->counts.data[id];
@@ -50,9 +53,9 @@ void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t pr
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator)
 {
-    const struct csp_context_count key = {node, probe, discriminator, CSP_INTERN_NONE};
-    uint32_t id = csp_intern_find(&tree->count_keys, &key, sizeof key);
-    return id == CSP_INTERN_NONE ? 0 : tree->counts.data[id];
+    uint32_t id =
+        csp_pairs_find(&tree->count_keys, both(node, probe), both(discriminator, CSP_INTERN_NONE));
+    return id == CSP_NO_PAIR ? 0 : tree->counts.data[id];
 }
 
 static void add_counts(const struct csp_context_tree *tree, const struct csp_intern *names,
@@ -60,15 +63,14 @@ static void add_counts(const struct csp_context_tree *tree, const struct csp_int
                        struct csp_profile_data *data)
 {
     for (size_t i = 0; i < tree->counts.len; i++) {
-        const struct csp_context_count *key = tree->count_keys.entries.data[i].data;
+        struct csp_context_count key = csp_context_count_key(tree, i);
         uint64_t count = tree->counts.data[i];
-        if (key->callee == CSP_INTERN_NONE)
+        if (key.callee == CSP_INTERN_NONE)
             bodies[data->body_len++] =
-                (struct csp_profile_body){key->node, key->probe, key->discriminator, count};
+                (struct csp_profile_body){key.node, key.probe, key.discriminator, count};
         else
-            targets[data->target_len++] =
-                (struct csp_profile_target){key->node, key->probe, key->discriminator,
-                                            csp_intern_text(names, key->callee), count};
+            targets[data->target_len++] = (struct csp_profile_target){
+                key.node, key.probe, key.discriminator, csp_intern_text(names, key.callee), count};
     }
 }
 
@@ -78,8 +80,8 @@ void csp_context_free(struct csp_context_tree *tree)
     csp_vec_free(&tree->counts);
     csp_vec_free(&tree->types);
     csp_vec_free(&tree->zeros);
-    csp_intern_free(&tree->node_keys);
-    csp_intern_free(&tree->count_keys);
+    csp_pairs_free(&tree->node_keys);
+    csp_pairs_free(&tree->count_keys);
 }
 
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree,

@@ -4,6 +4,7 @@
 #define CSP_PROFGEN_CONTEXTS_H
 
 #include "base/intern.h"
+#include "base/pairs.h"
 #include "profgen/llvm/profile.h"
 
 struct csp_context_node {
@@ -30,12 +31,20 @@ struct csp_context_type {
 
 struct csp_context_tree {
     CSP_VEC(struct csp_context_node) nodes;
-    struct csp_intern node_keys;  /* parent, callsite, discriminator, name */
-    struct csp_intern count_keys; /* struct csp_context_count */
+    struct csp_pairs node_keys;  /* parent << 32 | callsite, discriminator << 32 | name */
+    struct csp_pairs count_keys; /* node << 32 | probe, discriminator << 32 | callee */
     CSP_VEC(uint64_t) counts;
     CSP_VEC(struct csp_context_type) types;
     CSP_VEC(struct csp_profile_zero) zeros; /* the set: probes of an inline node of the binary */
 };
+
+static inline struct csp_context_count csp_context_count_key(const struct csp_context_tree *tree,
+                                                             size_t i)
+{
+    const struct csp_pair *key = &tree->count_keys.list.data[i];
+    return (struct csp_context_count){(uint32_t)(key->first >> 32), (uint32_t)key->first,
+                                      (uint32_t)(key->second >> 32), (uint32_t)key->second};
+}
 
 /* The child of a node, made when it is new. */
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,

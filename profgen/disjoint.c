@@ -1,42 +1,54 @@
 #include "profgen/disjoint.h"
 
-/* One end of a range; `last` is the address where it ends. */
-struct edge {
-    uint64_t address;
-    uint64_t count;
-    uint32_t begins, ends;
-};
-
-static int by_edge_address(const void *a, const void *b)
+static bool is_before(const struct csp_range_edge *a, const struct csp_range_edge *b)
 {
-    const struct edge *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return x->ends < y->ends ? -1 : x->ends > y->ends;
+    return a->address != b->address ? a->address < b->address : a->ends < b->ends;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    return is_before(a, b) ? -1 : is_before(b, a);
+}
+
+/* A context mostly has a handful of ranges. */
+static void sort(struct csp_range_edge *edges, size_t count)
+{
+    enum { FEW = 24 };
+    if (count > FEW) {
+        qsort(edges, count, sizeof *edges, by_address);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        struct csp_range_edge edge = edges[i];
+        size_t at = i;
+        for (; at && is_before(&edge, &edges[at - 1]); at--)
+            edges[at] = edges[at - 1];
+        edges[at] = edge;
+    }
 }
 
 void csp_disjoint(const struct csp_counter *ranges, size_t count, struct csp_spans *out)
 {
-    CSP_VEC(struct edge) edges = {0};
-    csp_vec_reserve(&edges, 2 * count);
+    out->edges.len = out->spans.len = 0;
     for (size_t i = 0; i < count; i++) {
-        csp_vec_push(&edges, (struct edge){ranges[i].from, ranges[i].count, 1, 0});
-        csp_vec_push(&edges, (struct edge){ranges[i].to, ranges[i].count, 0, 1});
+        csp_vec_push(&out->edges, (struct csp_range_edge){ranges[i].from, ranges[i].count, 1, 0});
+        csp_vec_push(&out->edges, (struct csp_range_edge){ranges[i].to, ranges[i].count, 0, 1});
     }
-    if (edges.len)
-        qsort(edges.data, edges.len, sizeof *edges.data, by_edge_address);
-    out->spans.len = 0;
+    const struct csp_range_edge *edges = out->edges.data;
+    size_t len = out->edges.len;
+    if (len)
+        sort(out->edges.data, len);
     uint64_t open = 0, sum = 0, from = 0;
-    for (size_t i = 0; i < edges.len;) {
-        uint64_t address = edges.data[i].address;
+    for (size_t i = 0; i < len;) {
+        uint64_t address = edges[i].address;
         uint64_t began = 0, ended = 0, open_delta = 0, closed = 0;
-        for (; i < edges.len && edges.data[i].address == address; i++) {
-            open_delta += edges.data[i].begins;
-            closed += edges.data[i].ends;
-            if (edges.data[i].begins)
-                began += edges.data[i].count;
+        for (; i < len && edges[i].address == address; i++) {
+            open_delta += edges[i].begins;
+            closed += edges[i].ends;
+            if (edges[i].begins)
+                began += edges[i].count;
             else
-                ended += edges.data[i].count;
+                ended += edges[i].count;
         }
         if (open_delta) {
             if (open && from < address)
@@ -52,5 +64,4 @@ void csp_disjoint(const struct csp_counter *ranges, size_t count, struct csp_spa
             from = address + 1;
         }
     }
-    csp_vec_free(&edges);
 }

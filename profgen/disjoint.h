@@ -12,9 +12,23 @@ struct csp_span {
     uint64_t count;
 };
 
-struct csp_spans {
-    CSP_VEC(struct csp_span) spans; /* by address */
+/* One end of a range. */
+struct csp_range_edge {
+    uint64_t address;
+    uint64_t count;
+    uint32_t begins, ends;
 };
+
+struct csp_spans {
+    CSP_VEC(struct csp_span) spans;       /* by address */
+    CSP_VEC(struct csp_range_edge) edges; /* scratch */
+};
+
+static inline void csp_spans_free(struct csp_spans *spans)
+{
+    csp_vec_free(&spans->spans);
+    csp_vec_free(&spans->edges);
+}
 
 /* Each address covered by some of `ranges` is in exactly one span, whose count is the sum of
  * theirs. Ranges with a count of zero make spans too: code known not to have run. */

@@ -43,6 +43,8 @@ struct csp_touched_probes {
     CSP_VEC(uint32_t) probes;
     uint64_t *counts; /* one for each probe of the binary */
     uint8_t *seen;
+    struct csp_numbers addresses; /* where spans began … */
+    CSP_VEC(size_t) firsts;       /* … and csp_probes_from there */
 };
 
 struct csp_spans;

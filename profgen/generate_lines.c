@@ -99,8 +99,8 @@ static void infer_inlined_calls(struct csp_context_tree *tree)
 {
     struct first_line *first = csp_calloc(tree->nodes.len + 1, sizeof *first);
     for (size_t i = 0; i < tree->counts.len; i++) {
-        const struct csp_context_count *key = tree->count_keys.entries.data[i].data;
-        note_line(&first[key->node], key->probe, key->discriminator);
+        const struct csp_context_count key = csp_context_count_key(tree, i);
+        note_line(&first[key.node], key.probe, key.discriminator);
     }
     for (size_t i = tree->nodes.len; i; i--) {
         uint32_t id = (uint32_t)(i - 1);
@@ -157,7 +157,7 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
     }
     infer_inlined_calls(tree);
     csp_vec_free(&frames);
-    csp_vec_free(&spans.spans);
+    csp_spans_free(&spans);
     free(ranges);
     free(branches);
 }
@@ -227,7 +227,7 @@ void csp_generate_line_flat(struct csp_program *program, const struct csp_counte
     for (size_t i = 0; i < spans.spans.len; i++)
         count_span(program, tree, &spans.spans.data[i]);
     count_calls(program, tree, branches, counters->branches.counts.len);
-    csp_vec_free(&spans.spans);
+    csp_spans_free(&spans);
     free(ranges);
     free(branches);
 }

@@ -23,14 +23,18 @@ struct jumps {
     CSP_VEC(struct jump) list;
 };
 
+/* Jumps in csp_missing_frames.stored. */
+struct path {
+    uint32_t first, len;
+};
+
 struct csp_missing_frames {
     const struct csp_program *program;
     uint32_t deepest;
     CSP_VEC(struct call) calls;
     struct jumps forward, backward; /* the same, by `from` and by `to` */
-    struct csp_map
-        known; /* (call, function) in `keys` to the path's first and length in `stored` */
-    struct csp_intern keys;
+    struct csp_pairs pairs;         /* call, and the address of the next frame: … */
+    CSP_VEC(struct path) paths;     /* … what is between them */
     uint32_t
         *distance; /* by function: jumps from it to the one looked for, FAR when none lead there */
     uint8_t *passed;           /* by function: it is on the path already */
@@ -243,11 +247,11 @@ static const struct jump *only_jump(const struct csp_missing_frames *frames, uin
     return only;
 }
 
-/* Appends the jumps of the only path from a call to a function to the result; none when there are
+/* Stores the jumps of the only path from a call to a function; none when there are
  * several. At each step nothing else may lead on without going through a function twice. */
-static void append_path(struct csp_missing_frames *frames, uint64_t call, uint32_t to)
+static void store_path(struct csp_missing_frames *frames, uint64_t call, uint32_t to)
 {
-    size_t first = frames->result.len;
+    size_t first = frames->stored.len;
     CSP_VEC(uint32_t) passed = {0};
     measure(frames, to);
     uint32_t at = only_callee(frames, call);
@@ -258,39 +262,40 @@ static void append_path(struct csp_missing_frames *frames, uint64_t call, uint32
         measure(frames, to);
         const struct jump *jump = jumps < frames->deepest ? only_jump(frames, at, jumps) : NULL;
         if (jump)
-            csp_vec_push(&frames->result, jump->address);
+            csp_vec_push(&frames->stored, jump->address);
         at = jump ? jump->to : CSP_NO_FUNCTION;
     }
     if (at == CSP_NO_FUNCTION)
-        frames->result.len = first;
+        frames->stored.len = first;
     for (size_t i = 0; i < passed.len; i++)
         frames->passed[passed.data[i]] = 0;
     csp_vec_free(&passed);
 }
 
-/* Appends the jumps, if any, between a call and the function that the next frame is in. */
+/* The jumps, if any, between a call and the function that the next frame is in. */
+static struct path find_path(struct csp_missing_frames *frames, uint64_t call, uint64_t next)
+{
+    struct path path = {(uint32_t)frames->stored.len, 0};
+    uint32_t to = csp_functions_at(&frames->program->functions, next);
+    if (to == CSP_NO_FUNCTION || calls_directly(frames, call, to))
+        return path;
+    size_t at = find_jumps(&frames->backward, to, true);
+    if (at == frames->backward.list.len || frames->backward.list.data[at].to != to)
+        return path;
+    store_path(frames, call, to);
+    path.len = (uint32_t)frames->stored.len - path.first;
+    return path;
+}
+
 static void infer_between(struct csp_missing_frames *frames, uint64_t call, uint64_t next)
 {
     csp_vec_push(&frames->result, call);
-    uint32_t to = csp_functions_at(&frames->program->functions, next);
-    if (to == CSP_NO_FUNCTION || calls_directly(frames, call, to))
-        return;
-    size_t at = find_jumps(&frames->backward, to, true), first = frames->result.len;
-    if (at == frames->backward.list.len || frames->backward.list.data[at].to != to)
-        return;
-    const uint64_t key[] = {call, to};
-    uint32_t id = csp_intern(&frames->keys, key, sizeof key);
-    const uint64_t *known = csp_map_find(&frames->known, id);
-    if (known) {
-        for (uint64_t i = *known >> 32, end = i + (uint32_t)*known; i < end; i++)
-            csp_vec_push(&frames->result, frames->stored.data[i]);
-        return;
-    }
-    append_path(frames, call, to);
-    *csp_map_at(&frames->known, id) =
-        (uint64_t)frames->stored.len << 32 | (frames->result.len - first);
-    for (size_t i = first; i < frames->result.len; i++)
-        csp_vec_push(&frames->stored, frames->result.data[i]);
+    uint32_t id = csp_pairs_at(&frames->pairs, call, next);
+    if (id == frames->paths.len)
+        csp_vec_push(&frames->paths, find_path(frames, call, next));
+    struct path path = frames->paths.data[id];
+    for (uint32_t i = 0; i < path.len; i++)
+        csp_vec_push(&frames->result, frames->stored.data[path.first + i]);
 }
 
 const uint64_t *csp_missing_frames_infer(struct csp_missing_frames *frames, const uint64_t *path,
@@ -315,8 +320,8 @@ void csp_missing_frames_destroy(struct csp_missing_frames *frames)
     csp_vec_free(&frames->reached);
     csp_vec_free(&frames->stored);
     csp_vec_free(&frames->result);
-    csp_intern_free(&frames->keys);
-    csp_map_free(&frames->known);
+    csp_pairs_free(&frames->pairs);
+    csp_vec_free(&frames->paths);
     free(frames->distance);
     free(frames->passed);
     free(frames);

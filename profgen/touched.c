@@ -11,6 +11,15 @@ void csp_touched_init(struct csp_touched_probes *touched, const struct csp_progr
     touched->seen = csp_calloc(count, 1);
 }
 
+static size_t first_from(struct csp_touched_probes *touched, const struct csp_probes *probes,
+                         uint64_t address)
+{
+    uint32_t id = csp_numbers_at(&touched->addresses, address);
+    if (id == touched->firsts.len)
+        csp_vec_push(&touched->firsts, csp_probes_from(probes, address));
+    return touched->firsts.data[id];
+}
+
 void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_program *program,
                       const struct csp_spans *spans, bool zero_too)
 {
@@ -19,7 +28,7 @@ void csp_touch_probes(struct csp_touched_probes *touched, const struct csp_progr
         const struct csp_span *span = &spans->spans.data[i];
         if (!span->count && !zero_too)
             continue;
-        for (size_t at = csp_probes_from(probes, span->from);
+        for (size_t at = first_from(touched, probes, span->from);
              at < probes->by_address.len && probes->by_address.data[at].address <= span->to; at++) {
             uint32_t probe = probes->by_address.data[at].probe;
             if (!csp_code_is_instruction(&program->code, probes->by_address.data[at].address))
@@ -45,6 +54,8 @@ void csp_touched_clear(struct csp_touched_probes *touched)
 void csp_touched_free(struct csp_touched_probes *touched)
 {
     csp_vec_free(&touched->probes);
+    csp_numbers_free(&touched->addresses);
+    csp_vec_free(&touched->firsts);
     free(touched->counts);
     free(touched->seen);
 }

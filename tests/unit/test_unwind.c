@@ -306,7 +306,7 @@ static void overlapping_ranges_are_cut_where_counts_change(void **state)
     csp_disjoint(ranges, 4, &spans);
     assert_int_equal(spans.spans.len, 6);
     assert_memory_equal(spans.spans.data, expected, sizeof expected);
-    csp_vec_free(&spans.spans);
+    csp_spans_free(&spans);
 }
 
 int main(void)
