@@ -55,11 +55,55 @@ static struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_
     return &index->streams.data[*number - 1];
 }
 
+const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,
+                                                    uint32_t cpu, uint32_t tid)
+{
+    const uint64_t *number =
+        cpu != CSP_NO_TID ? csp_map_find(&index->stream_of, cpu_key(cpu)) : NULL;
+    if (!number && tid != CSP_NO_TID)
+        number = csp_map_find(&index->stream_of, thread_key(tid));
+    return number ? &index->streams.data[*number - 1] : NULL;
+}
+
+static bool tells_of_loss(const struct csp_record *record)
+{
+    return record->type == CSP_RECORD_LOST || record->type == CSP_RECORD_LOST_SAMPLES ||
+           record->type == CSP_RECORD_THROTTLE || record->type == CSP_RECORD_UNTHROTTLE;
+}
+
+/* ITRACE_START: the kernel tells that the trace's event was scheduled in. */
+static bool tells_of_switch(const struct csp_record *record)
+{
+    return record->type == CSP_RECORD_SWITCH || record->type == CSP_RECORD_SWITCH_CPU_WIDE ||
+           record->type == CSP_RECORD_ITRACE_START;
+}
+
+/* What happened before a stream's first sample is of no interest. */
+static void add_incident(struct csp_pause_index *index, const struct csp_record *record)
+{
+    bool loss = tells_of_loss(record);
+    if (!loss && !tells_of_switch(record))
+        return;
+    bool known = record->cpu != CSP_NO_TID || record->tid != CSP_NO_TID;
+    const struct csp_pause_stream *of = csp_pause_index_find(index, record->cpu, record->tid);
+    for (size_t i = 0; i < index->streams.len; i++) {
+        struct csp_pause_stream *stream = &index->streams.data[i];
+        if (known && stream != of)
+            continue;
+        if (loss)
+            csp_big_vec_push(&stream->losses, record->time);
+        else
+            csp_big_vec_push(&stream->switches, record->time);
+    }
+}
+
 void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
                          const struct csp_record *record)
 {
-    if (record->type != CSP_RECORD_SAMPLE)
+    if (record->type != CSP_RECORD_SAMPLE) {
+        add_incident(index, record);
         return;
+    }
     const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
     if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME)) {
         index->others++;
@@ -84,22 +128,14 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
                                         record->body, (uint32_t)record->body_size, record->attr});
 }
 
-const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,
-                                                    uint32_t cpu, uint32_t tid)
-{
-    const uint64_t *number =
-        cpu != CSP_NO_TID ? csp_map_find(&index->stream_of, cpu_key(cpu)) : NULL;
-    if (!number && tid != CSP_NO_TID)
-        number = csp_map_find(&index->stream_of, thread_key(tid));
-    return number ? &index->streams.data[*number - 1] : NULL;
-}
-
 void csp_pause_index_free(struct csp_pause_index *index)
 {
     for (size_t i = 0; i < index->streams.len; i++) {
         csp_big_vec_free(&index->streams.data[i].pauses);
         csp_big_vec_free(&index->streams.data[i].refs);
         csp_big_vec_free(&index->streams.data[i].resumes);
+        csp_big_vec_free(&index->streams.data[i].losses);
+        csp_big_vec_free(&index->streams.data[i].switches);
     }
     csp_vec_free(&index->streams);
     csp_map_free(&index->stream_of);

@@ -26,6 +26,7 @@ struct csp_pause_stream {
     CSP_VEC(struct csp_stitch_pause) pauses;
     CSP_VEC(struct csp_sample_ref) refs;
     CSP_VEC(struct csp_stitch_resume) resumes;
+    CSP_VEC(uint64_t) losses, switches; /* as in struct csp_stitch_stream */
 };
 
 struct csp_pause_index {
@@ -35,8 +36,8 @@ struct csp_pause_index {
     uint64_t malformed;
 };
 
-/* Takes a sample record (others are ignored). To be called in time order; the records must outlive
- * the index. */
+/* Takes a sample record, or one that tells of a loss or a switch (others are ignored). To be called
+ * in time order; the records must outlive the index. */
 void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
                          const struct csp_record *record);
 /* The stream of a CPU, else of a thread, else null. */

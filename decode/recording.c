@@ -59,9 +59,12 @@ static void note_record(struct csp_recording *recording, const struct csp_record
 {
     struct csp_lost_event lost;
     struct csp_time_conv_event time_conv;
-    if (record->type == CSP_RECORD_SAMPLE)
+    if (record->type == CSP_RECORD_SAMPLE) {
         note_sample(recording, record);
-    else if (csp_record_lost(record, &lost))
+        return;
+    }
+    csp_pause_index_add(&recording->pauses, recording->perfdata, record);
+    if (csp_record_lost(record, &lost))
         recording->lost += lost.lost;
     else if (csp_record_time_conv(record, &time_conv)) {
         recording->time_conv = time_conv;

@@ -129,18 +129,6 @@ static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
     return outside <= timed / 100;
 }
 
-static void find_openers(struct csp_stitch_state *state)
-{
-    const struct csp_stitch_stream *stream = state->stream;
-    uint32_t next = 0;
-    for (uint32_t j = 0; j < stream->pause_len; j++) {
-        const struct csp_stitch_resume *last = NULL;
-        while (next < stream->resume_len && stream->resumes[next].time <= stream->pauses[j].time)
-            last = &stream->resumes[next++];
-        state->opened_by[j] = last;
-    }
-}
-
 /* Of one that may be two: whether it began when its pause's own window did. */
 static bool is_one_window(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
@@ -488,7 +476,7 @@ static void begin(struct csp_stitch_state *state, const struct csp_stitch_stream
         .stream = stream, .tolerance = stream->tolerance, .use_records = true};
     state->bounds = csp_calloc(stream->window_len, sizeof *state->bounds);
     state->opened_by = csp_malloc(stream->pause_len * sizeof *state->opened_by);
-    find_openers(state);
+    csp_stitch_find_openers(state);
     forget_trace_time(state);
 }
 

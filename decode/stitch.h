@@ -32,7 +32,8 @@ struct csp_stitch_window {
     uint64_t not_before;  /* of the AUX record before that one: its pause is not older */
     bool drained; /* the record holds this window alone: its pause seems to have drained the sink */
     bool cut;     /* its end was lost: last_time is not that of its end, and it has no end_pc */
-    bool unsure;  /* these may be the beginning of one and the end of another */
+    bool adjacent; /* no trace was lost between it and the one before */
+    bool unsure;   /* these may be the beginning of one and the end of another */
 };
 
 struct csp_stitch_pause {
@@ -53,19 +54,31 @@ struct csp_stitch_stream {
     uint32_t pause_len;
     const struct csp_stitch_resume *resumes;
     uint32_t resume_len;
+    /* When the recording tells that records were lost (or events throttled) since the one before:
+     * samples may be missing. In time order. */
+    const uint64_t *losses;
+    uint32_t loss_len;
+    /* When threads were switched: that ends a window without a pause, and begins another without a
+     * resume. */
+    const uint64_t *switches;
+    uint32_t switch_len;
     /* How far a trace timestamp may lie after the sample it precedes: the precision of the clocks.
      */
     uint64_t tolerance;
 };
 
-/* Why a pause sample has no branch history. */
+/* Why a pause sample has no branch history. A reason is given where the evidence excludes the
+ * others. */
 enum csp_unstitched {
     CSP_UNSTITCHED_NOT,       /* it has one */
     CSP_UNSTITCHED_NO_WINDOW, /* tracing was already off, or its trace was lost */
     CSP_UNSTITCHED_PC,        /* the only window that fits in time ended elsewhere */
     CSP_UNSTITCHED_CONTEXT,   /* … belongs to another thread or process */
     CSP_UNSTITCHED_AMBIGUOUS, /* several windows fit */
-    CSP_UNSTITCHED_CUT,       /* its window was cut short: what is left is not what ran last */
+    CSP_UNSTITCHED_CUT, /* its window was cut short: what is left is not known to have run last */
+    /* Its window was lost; or it is one at hand that was cut short, ended elsewhere or is another
+     * thread's, whose own sample was lost otherwise: the recording fits either. */
+    CSP_UNSTITCHED_UNTOLD,
     CSP_UNSTITCHED_COUNT
 };
 

@@ -5,27 +5,43 @@
 
 #include <stdlib.h>
 
-static bool is_in_pieces(const struct csp_stitch_state *state, uint32_t window)
+/* What a whole window says that was not given to the pause. Where there is no time, one whose
+ * sample was lost looks like that beside a sample whose window was lost. */
+static enum csp_unstitched what_of(const struct csp_stitch_state *state, uint32_t window,
+                                   uint32_t pause)
 {
-    return state->bounds[window].broken || state->stream->windows[window].unsure;
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    enum csp_opening opening = csp_stitch_opening(state, window, pause);
+    bool timely = within(&state->bounds[window], p->time) && lag_fits(state, window, pause);
+    bool contradicts = !context_agrees(w, p) || pc_contradicts(w, p);
+    if (is_in_pieces(state, window) || opening == CSP_OPENING_EXCLUDES ||
+        (opening != CSP_OPENING_TELLS && !(timely && contradicts)))
+        return CSP_UNSTITCHED_NO_WINDOW;
+    if (!state->bounds[window].end || !contradicts)
+        return CSP_UNSTITCHED_UNTOLD;
+    return context_agrees(w, p) ? CSP_UNSTITCHED_PC : CSP_UNSTITCHED_CONTEXT;
 }
 
 static enum csp_unstitched why_not(const struct csp_stitch_state *state, uint32_t pause,
                                    uint32_t first, uint32_t last)
 {
     enum csp_unstitched reason = CSP_UNSTITCHED_NO_WINDOW;
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     for (uint32_t i = first; i < last; i++) {
-        const struct csp_stitch_window *w = &state->stream->windows[i];
-        if (is_in_pieces(state, i) || !within(&state->bounds[i], p->time) ||
-            !lag_fits(state, i, pause))
-            continue;
-        if (!context_agrees(w, p))
-            reason = CSP_UNSTITCHED_CONTEXT;
-        else if (pc_contradicts(w, p))
-            return CSP_UNSTITCHED_PC;
+        enum csp_unstitched other = what_of(state, i, pause);
+        if (other == CSP_UNSTITCHED_PC)
+            return other;
+        if (other != CSP_UNSTITCHED_NO_WINDOW)
+            reason = other;
     }
     return reason;
+}
+
+/* Windows that ended before it are not the pause's. */
+static uint64_t looks_back_to(const struct csp_stitch_state *state, uint32_t pause)
+{
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    return resume ? resume->time : state->stream->pauses[pause].time;
 }
 
 /* The windows before the next pause's that has one. */
@@ -42,7 +58,7 @@ static void name_others(const struct csp_stitch_state *state, struct csp_stitch_
             after = pairs[j].window + 1;
         if (pairs[j].verdict != CSP_VERDICT_NONE)
             continue;
-        while (after < before[j] && state->bounds[after].late < stream->pauses[j].time)
+        while (after < before[j] && state->bounds[after].late < looks_back_to(state, j))
             after++;
         uint32_t last = before[j] - after > LOOK_AT_MOST ? after + LOOK_AT_MOST : before[j];
         pairs[j].reason = (uint8_t)why_not(state, j, after, last);
@@ -50,59 +66,10 @@ static void name_others(const struct csp_stitch_state *state, struct csp_stitch_
     free(before);
 }
 
-static bool is_cut_window_of(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
-{
-    const struct csp_stitch_window *w = &state->stream->windows[window];
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    const struct csp_stitch_resume *opened_by = state->opened_by[pause];
-    uint64_t last = state->bounds[window].last;
-    bool opened_later = opened_by && last && opened_by->time > last + state->tolerance;
-    return is_in_pieces(state, window) && !opened_later &&
-           within(&state->bounds[window], p->time) && context_agrees(w, p);
-}
-
-/* Per window: the first from it on that was cut, the number of windows without any. */
-static uint32_t *find_cut_windows(const struct csp_stitch_state *state)
-{
-    const struct csp_stitch_stream *stream = state->stream;
-    uint32_t *cut = csp_malloc((stream->window_len + 1) * sizeof *cut);
-    cut[stream->window_len] = stream->window_len;
-    for (uint32_t i = stream->window_len; i-- > 0;)
-        cut[i] = is_in_pieces(state, i) ? i : cut[i + 1];
-    return cut;
-}
-
-/* Windows that were cut short take no part in the alignment, where they would compete with whole
- * ones. What they explain is a pause between the neighbours' that found no window. */
-static void name_cut_windows(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
-{
-    const struct csp_stitch_stream *stream = state->stream;
-    uint32_t *cut = find_cut_windows(state);
-    uint32_t after = 0; /* the windows before it have their pauses */
-    for (uint32_t j = 0; j < stream->pause_len && cut[after] < stream->window_len; j++) {
-        uint64_t time = stream->pauses[j].time;
-        if (pairs[j].window != CSP_STITCH_NONE)
-            after = pairs[j].window + 1;
-        if (pairs[j].verdict != CSP_VERDICT_NONE)
-            continue;
-        while (cut[after] < stream->window_len && state->bounds[cut[after]].late < time)
-            after = cut[after] + 1;
-        uint32_t i = cut[after];
-        while (i < stream->window_len && state->bounds[i].early <= time &&
-               !is_cut_window_of(state, i, j))
-            i = cut[i + 1];
-        if (i == stream->window_len || state->bounds[i].early > time)
-            continue;
-        pairs[j].reason = CSP_UNSTITCHED_CUT;
-        after = i + 1;
-    }
-    free(cut);
-}
-
 void csp_stitch_name_unpaired(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
 {
     name_others(state, pairs);
-    name_cut_windows(state, pairs);
+    csp_stitch_name_cut(state, pairs);
 }
 
 const char *csp_unstitched_name(enum csp_unstitched reason)
@@ -114,6 +81,7 @@ const char *csp_unstitched_name(enum csp_unstitched reason)
         [CSP_UNSTITCHED_CONTEXT] = "window of another thread",
         [CSP_UNSTITCHED_AMBIGUOUS] = "several windows fit",
         [CSP_UNSTITCHED_CUT] = "window cut short",
+        [CSP_UNSTITCHED_UNTOLD] = "reasons not told apart",
     };
     return names[reason];
 }

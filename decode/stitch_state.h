@@ -59,8 +59,29 @@ static inline bool lag_fits(const struct csp_stitch_state *state, uint32_t windo
     return lag >= state->lag.low && lag <= state->lag.high;
 }
 
+static inline bool is_in_pieces(const struct csp_stitch_state *state, uint32_t window)
+{
+    return state->bounds[window].broken || state->stream->windows[window].unsure;
+}
+
+/* What the resume before a pause says of a window: whether it can have opened it. */
+enum csp_opening {
+    CSP_OPENING_EXCLUDES,
+    CSP_OPENING_UNKNOWN, /* samples were lost there, or threads switched */
+    CSP_OPENING_ALLOWS,
+    CSP_OPENING_TELLS, /* … and ran between it and the pause */
+};
+
+void csp_stitch_find_openers(struct csp_stitch_state *state);
+enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32_t window,
+                                    uint32_t pause);
+/* Whether the recording tells of samples lost in (from, to]. */
+bool csp_stitch_lost_between(const struct csp_stitch_stream *stream, uint64_t from, uint64_t to);
+
 /* Tells of each pause without a window why; none of those has a verdict but CSP_VERDICT_AMBIGUOUS.
  */
 void csp_stitch_name_unpaired(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs);
+/* … of those that have what is left of a window, after the others. */
+void csp_stitch_name_cut(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs);
 
 #endif

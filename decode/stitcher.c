@@ -196,7 +196,7 @@ static void drop_windows(struct csp_stitcher *stitcher, struct pending *pending,
     pending->keys.len -= count;
 }
 
-/* The first resume after the pauses that are done with. */
+/* The first resume that is not older than the last pause that is done with. */
 static size_t find_resume(const struct pending *pending)
 {
     const struct csp_pause_stream *stream = pending->stream;
@@ -206,7 +206,7 @@ static size_t find_resume(const struct pending *pending)
     size_t low = 0, high = stream->resumes.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (stream->resumes.data[middle].time <= time)
+        if (stream->resumes.data[middle].time < time)
             low = middle + 1;
         else
             high = middle;
@@ -226,6 +226,10 @@ static struct csp_stitch_stream batch_of(const struct csp_stitcher *stitcher,
         .pause_len = (uint32_t)count_pauses(pending, last),
         .resumes = stream->resumes.data + first_resume,
         .resume_len = (uint32_t)(stream->resumes.len - first_resume),
+        .losses = stream->losses.data,
+        .loss_len = (uint32_t)stream->losses.len,
+        .switches = stream->switches.data,
+        .switch_len = (uint32_t)stream->switches.len,
         .tolerance = stitcher->options.tolerance,
     };
 }
@@ -366,9 +370,12 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
             stitcher->stats.windows_alone++;
             continue;
         }
+        bool adjacent = pending->chunk == done->chunk && !done->chunk->holes;
         enter_chunk(pending, done->chunk);
         struct held_window held = {part, done->list, i};
-        csp_vec_push(&pending->keys, make_key(stitcher, pending, done, list, window));
+        struct csp_stitch_window key = make_key(stitcher, pending, done, list, window);
+        key.adjacent = adjacent;
+        csp_vec_push(&pending->keys, key);
         csp_vec_push(&pending->windows, held);
         pending->branches += branches_of(&held);
         csp_trace_part_keep(part);

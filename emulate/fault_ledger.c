@@ -39,15 +39,25 @@ static const char *fate_of(const struct csp_stored_window *window, size_t begin,
     return front ? "beheaded" : "doubtful";
 }
 
+/* Where nothing is left of a window, the one before seems to have been interrupted. */
+static bool leaves_nothing(const char *fate)
+{
+    return !strcmp(fate, "lost") || !strcmp(fate, "beheaded");
+}
+
 void csp_ledger_missing(struct csp_buf *ledger, const struct csp_event *trace, size_t first,
                         size_t last)
 {
     size_t begin = 0;
+    const struct csp_stored_window *whole = NULL; /* the one before */
     for (size_t i = 0; i < trace->window_count; i++) {
         const struct csp_stored_window *window = &trace->windows[i];
         const char *fate = fate_of(window, begin, first, last);
         if (fate)
             csp_ledger_window(ledger, window->cpu, window->last_time, fate);
+        if (fate && whole && leaves_nothing(fate))
+            csp_ledger_window(ledger, whole->cpu, whole->last_time, "unproven");
+        whole = fate ? NULL : window;
         begin = window->end;
     }
 }
@@ -64,8 +74,51 @@ static size_t fresh_bytes(const struct csp_event *pause, const struct csp_event 
     return same ? 0 : pause->aux_size;
 }
 
-void csp_ledger_end(struct csp_buf *ledger, const struct csp_events *events)
+static void doubt_end(struct csp_buf *ledger, const struct csp_event *trace)
 {
+    if (!trace || !trace->window_count)
+        return;
+    const struct csp_stored_window *last = &trace->windows[trace->window_count - 1];
+    csp_ledger_window(ledger, last->cpu, last->last_time, "unproven");
+}
+
+/* Whether something of its first window can be decoded, with what is in the records before. */
+static bool tells_anything(const struct csp_event *trace)
+{
+    return trace->tail_size &&
+           (!trace->window_count ||
+            trace->windows[0].before + trace->tail_size >= trace->windows[0].needed);
+}
+
+/* What a TRBE's ring holds goes on from record to record. Where one is missing between two, or may
+ * be, a window that reaches up to there is not known to be whole. */
+static void doubt_seams(struct csp_buf *ledger, const struct csp_events *events)
+{
+    const struct csp_event *before[CSP_EMULATE_CPUS] = {0};
+    bool doubt[CSP_EMULATE_CPUS] = {0};
+    for (size_t i = 0; i < events->list.len; i++) {
+        const struct csp_event *event = &events->list.data[i];
+        if (event->cpu >= CSP_EMULATE_CPUS ||
+            (event->type != CSP_JOURNAL_TRACE && event->type != CSP_EVENT_LOST))
+            continue;
+        bool trace = event->type == CSP_JOURNAL_TRACE && !event->b && tells_anything(event);
+        doubt[event->cpu] |= !trace;
+        if (!trace)
+            continue;
+        if (doubt[event->cpu])
+            doubt_end(ledger, before[event->cpu]);
+        before[event->cpu] = event;
+        doubt[event->cpu] = false;
+    }
+    for (unsigned cpu = 0; cpu < CSP_EMULATE_CPUS; cpu++)
+        if (doubt[cpu])
+            doubt_end(ledger, before[cpu]);
+}
+
+void csp_ledger_end(struct csp_buf *ledger, const struct csp_events *events, bool raw)
+{
+    if (raw)
+        doubt_seams(ledger, events);
     unsigned long long pauses = 0, lost = 0, bytes = 0, unannounced = 0;
     const struct csp_event *last[CSP_EMULATE_CPUS] = {0};
     for (size_t i = 0; i < events->list.len; i++) {

@@ -8,6 +8,8 @@
  *     cut         its end is missing; there is at least a branch left
  *     beheaded    its beginning is missing
  *     doubtful    in a piece with a hole
+ *     unproven    whole, as far as the others go; but trace is missing right behind it, or records
+ *                 are, one of which may have told of missing trace within it
  *   total pauses N                  pause samples that were written
  *   total lost N                    records that LOST records tell of
  *   total bytes N                   of trace that AUX records announce or samples carry
@@ -25,7 +27,7 @@ void csp_ledger_window(struct csp_buf *ledger, uint32_t cpu, uint64_t last_time,
 /* What becomes of the windows of a trace event when its bytes [first, last) are missing. */
 void csp_ledger_missing(struct csp_buf *ledger, const struct csp_event *trace, size_t first,
                         size_t last);
-/* Counts what is left in the events. */
-void csp_ledger_end(struct csp_buf *ledger, const struct csp_events *events);
+/* Counts what is left in the events; `raw`: as a TRBE stores it. */
+void csp_ledger_end(struct csp_buf *ledger, const struct csp_events *events, bool raw);
 
 #endif

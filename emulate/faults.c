@@ -229,7 +229,7 @@ void csp_faults_apply(const struct csp_faults *faults, const struct csp_emulate_
     csp_fault_trace(faults, csp_faults_raw(faults, settings), events, ledger);
     csp_fault_full_ring(faults, events, ledger);
     csp_events_sort(events);
-    csp_ledger_end(ledger, events);
+    csp_ledger_end(ledger, events, csp_faults_raw(faults, settings));
     for (size_t i = 0; i < events->list.len; i++)
         events->list.data[i].time = csp_faults_clock(faults, events->list.data[i].time);
 }

@@ -147,6 +147,7 @@ static void read_window_fate(struct emulated_truth *truth, const char *line)
     struct true_window *window = open_at(truth, cpu, time);
     if (!window)
         fail("ledger: no window of the truth", line);
+    window->unproven |= !strcmp(name, "unproven");
     for (int i = FATE_LOST; i < FATES; i++) {
         if (strcmp(name, names[i]) != 0)
             continue;

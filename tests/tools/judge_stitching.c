@@ -3,7 +3,9 @@
  *     judge_stitching [OPTION]... NAME TRUTH LEDGER RECORDING [LEDGER RECORDING]...
  *       --recall X        least share stitched of the samples whose window is whole (0.995)
  *       --wrong-order X   greatest share of wrong ones among those paired by order (0)
- *       --misnamed X      greatest share of lost things that are called something else (0)
+ *       --misnamed X      greatest share of those without a history that name a wrong reason (0)
+ *       --undecided X     greatest share of all samples that do not tell reasons apart (0)
+ *       --table FILE      appends a row of docs/adversary.md's table
  *
  * A pair is right when the sample has the history of its own window, branch for branch. A sample
  * whose window is not in the recording, or not whole, may have none at all. Several recordings of
@@ -23,11 +25,12 @@
 
 struct judge {
     const char *name;
-    double recall, wrong_order, misnamed; /* what is asked for */
+    const char *table;
+    double recall, wrong_order, misnamed, undecided; /* what is asked for */
     struct emulated_truth truth;
     uint64_t pauses, verdicts[CSP_VERDICT_COUNT], wrong[CSP_VERDICT_COUNT];
     uint64_t whole, right; /* samples whose window is whole, and of those with its history */
-    uint64_t to_name, misnamed_count;
+    uint64_t to_name, misnamed_count, undecided_count;
     uint64_t twice, unlisted; /* samples: delivered again; that the ledger says are lost */
     bool failed;
     unsigned told;
@@ -69,16 +72,19 @@ static bool may_have_history(const struct true_window *window)
     return window && (window->fate == FATE_WHOLE || window->fate == FATE_BEHEADED);
 }
 
-/* What a sample without a history should say. */
+/* Whether a reason is true, if it is one that excludes others. */
 static bool is_named(const struct true_window *window, enum csp_unstitched reason)
 {
     switch (window ? window->fate : FATE_LOST) {
     case FATE_CUT:
-        return reason == CSP_UNSTITCHED_CUT;
+        /* What is left of an unproven one may lie behind the place, where it cannot be decoded. */
+        return reason == CSP_UNSTITCHED_CUT ||
+               (reason == CSP_UNSTITCHED_NO_WINDOW && window->unproven);
     case FATE_DOUBTFUL:
         return reason == CSP_UNSTITCHED_CUT || reason == CSP_UNSTITCHED_NO_WINDOW;
     case FATE_WHOLE:
-        return reason == CSP_UNSTITCHED_PC; /* skidded */
+        return (reason == CSP_UNSTITCHED_PC && window->sample == SAMPLE_SKIDDED) ||
+               (reason == CSP_UNSTITCHED_CUT && window->unproven);
     default:
         return reason == CSP_UNSTITCHED_NO_WINDOW;
     }
@@ -87,16 +93,18 @@ static bool is_named(const struct true_window *window, enum csp_unstitched reaso
 static void judge_name(struct judge *judge, const struct csp_sample *sample,
                        const struct true_window *window)
 {
-    static const char *const fates[FATES] = {"skidded", "lost", "cut", "beheaded", "doubtful"};
+    static const char *const fates[FATES] = {"whole", "lost", "cut", "beheaded", "doubtful"};
+    enum csp_unstitched reason = (enum csp_unstitched)sample->unstitched;
+    if (sample->verdict == CSP_VERDICT_AMBIGUOUS)
+        return;
     judge->to_name++;
-    if (sample->verdict == CSP_VERDICT_AMBIGUOUS ||
-        is_named(window, (enum csp_unstitched)sample->unstitched))
+    judge->undecided_count += reason == CSP_UNSTITCHED_UNTOLD;
+    if (reason == CSP_UNSTITCHED_UNTOLD || is_named(window, reason))
         return;
     judge->misnamed_count++;
     if (judge->misnamed == 0)
         complain(judge, "the sample at %" PRIu64 ", whose window is %s, is said to have: %s",
-                 sample->time, window ? fates[window->fate] : "none",
-                 csp_unstitched_name((enum csp_unstitched)sample->unstitched));
+                 sample->time, window ? fates[window->fate] : "none", csp_unstitched_name(reason));
 }
 
 static bool is_stitched(const struct csp_sample *sample)
@@ -118,8 +126,7 @@ static int judge_sample(void *user, const struct csp_sample *sample)
     bool whole = window && window->fate == FATE_WHOLE && window->sample == SAMPLE_WRITTEN;
     judge->whole += whole;
     if (!is_stitched(sample)) {
-        if (!whole)
-            judge_name(judge, sample, window);
+        judge_name(judge, sample, window);
         return 0;
     }
     bool right = may_have_history(window) && is_history_of(judge, sample, window);
@@ -172,27 +179,80 @@ static const char *name_of_time(enum csp_stitch_time time)
     return names[time];
 }
 
-static void judge_shares(struct judge *judge, const struct csp_stitch_clock *clock)
+static void print_line(const struct judge *judge, const struct csp_stitch_clock *clock)
+{
+    printf("%-28s %7" PRIu64 " pauses: exact %7" PRIu64 " time %6" PRIu64 " order %6" PRIu64
+           " ambiguous %6" PRIu64 " none %6" PRIu64 "; recall %8.4f %%; wrong: exact %" PRIu64
+           " time %" PRIu64 " order %" PRIu64 "; of %" PRIu64 " misnamed %" PRIu64
+           " undecided %" PRIu64 "; time: %s, lag %" PRId64 " of %" PRId64 "\n",
+           judge->name, judge->pauses, judge->verdicts[CSP_VERDICT_EXACT],
+           judge->verdicts[CSP_VERDICT_TIME], judge->verdicts[CSP_VERDICT_ORDER],
+           judge->verdicts[CSP_VERDICT_AMBIGUOUS], judge->verdicts[CSP_VERDICT_NONE],
+           100 * share(judge->right, judge->whole), judge->wrong[CSP_VERDICT_EXACT],
+           judge->wrong[CSP_VERDICT_TIME], judge->wrong[CSP_VERDICT_ORDER], judge->to_name,
+           judge->misnamed_count, judge->undecided_count, name_of_time(clock->time),
+           clock->lag_median, clock->lag_limit);
+}
+
+static void judge_shares(struct judge *judge)
 {
     double recall = share(judge->right, judge->whole);
     double wrong_order = share(judge->wrong[CSP_VERDICT_ORDER], judge->verdicts[CSP_VERDICT_ORDER]);
     double misnamed = share(judge->misnamed_count, judge->to_name);
-    printf("%-28s %7" PRIu64 " pauses: exact %7" PRIu64 " time %6" PRIu64 " order %6" PRIu64
-           " ambiguous %6" PRIu64 " none %6" PRIu64 "; recall %8.4f %%; wrong: exact %" PRIu64
-           " time %" PRIu64 " order %.4f %%; misnamed %" PRIu64 " of %" PRIu64
-           "; time: %s, lag %" PRId64 " of %" PRId64 "\n",
-           judge->name, judge->pauses, judge->verdicts[CSP_VERDICT_EXACT],
-           judge->verdicts[CSP_VERDICT_TIME], judge->verdicts[CSP_VERDICT_ORDER],
-           judge->verdicts[CSP_VERDICT_AMBIGUOUS], judge->verdicts[CSP_VERDICT_NONE], 100 * recall,
-           judge->wrong[CSP_VERDICT_EXACT], judge->wrong[CSP_VERDICT_TIME], 100 * wrong_order,
-           judge->misnamed_count, judge->to_name, name_of_time(clock->time), clock->lag_median,
-           clock->lag_limit);
+    double undecided = share(judge->undecided_count, judge->pauses);
     if (recall < judge->recall)
         complain(judge, "recall is below %g %%", 100 * judge->recall);
     if (wrong_order > judge->wrong_order)
         complain(judge, "of those by order, more than %g %% are wrong", 100 * judge->wrong_order);
     if (misnamed > judge->misnamed)
         complain(judge, "more than %g %% of what is lost have a wrong name", 100 * judge->misnamed);
+    if (undecided > judge->undecided)
+        complain(judge, "of more than %g %% of all samples the reasons are not told apart",
+                 100 * judge->undecided);
+}
+
+/* 1234567 as "1,234,567". */
+static const char *grouped(uint64_t number, char text[32])
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, number), to = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            text[to++] = ',';
+        text[to++] = digits[i];
+    }
+    text[to] = '\0';
+    return text;
+}
+
+/* The name is "RUN: WHAT IS WRONG". */
+static bool append_row(const struct judge *judge, const struct csp_stitch_clock *clock)
+{
+    FILE *table = fopen(judge->table, "a");
+    if (!table)
+        return false;
+    const char *colon = strstr(judge->name, ": ");
+    int run = colon ? (int)(colon - judge->name) : 0;
+    const uint64_t cells[] = {
+        judge->pauses,
+        judge->verdicts[CSP_VERDICT_EXACT],
+        judge->verdicts[CSP_VERDICT_TIME],
+        judge->verdicts[CSP_VERDICT_ORDER],
+        judge->verdicts[CSP_VERDICT_AMBIGUOUS],
+        judge->verdicts[CSP_VERDICT_NONE],
+        judge->wrong[CSP_VERDICT_EXACT] + judge->wrong[CSP_VERDICT_TIME],
+        judge->wrong[CSP_VERDICT_ORDER],
+        judge->misnamed_count,
+        judge->undecided_count,
+    };
+    fprintf(table, "| %.*s | %s |", run, judge->name, colon ? colon + 2 : judge->name);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        char text[32];
+        fprintf(table, " %s |", grouped(cells[i], text));
+    }
+    fprintf(table, " %.2f | %s |\n", 100 * share(judge->right, judge->whole),
+            name_of_time(clock->time));
+    return fclose(table) == 0;
 }
 
 static void print_message(void *user, enum csp_severity severity, const char *message)
@@ -229,8 +289,11 @@ static bool parse_option(struct judge *judge, const char *name, const char *valu
     double *to = !strcmp(name, "--recall")        ? &judge->recall
                  : !strcmp(name, "--wrong-order") ? &judge->wrong_order
                  : !strcmp(name, "--misnamed")    ? &judge->misnamed
+                 : !strcmp(name, "--undecided")   ? &judge->undecided
                                                   : NULL;
-    return to && csp_parse_real(value, 0, 1, to);
+    if (!strcmp(name, "--table"))
+        judge->table = value;
+    return judge->table == value || (to && csp_parse_real(value, 0, 1, to));
 }
 
 int main(int argc, char **argv)
@@ -241,8 +304,9 @@ int main(int argc, char **argv)
         if (!parse_option(&judge, argv[i], argv[i + 1]))
             break;
     if (argc - i < 4 || (argc - i) % 2) {
-        fprintf(stderr, "usage: judge_stitching [--recall X] [--wrong-order X] [--misnamed X] NAME "
-                        "TRUTH LEDGER RECORDING [LEDGER RECORDING]...\n");
+        fprintf(stderr, "usage: judge_stitching [--recall X] [--wrong-order X] [--misnamed X] "
+                        "[--undecided X] [--table FILE] NAME TRUTH LEDGER RECORDING "
+                        "[LEDGER RECORDING]...\n");
         return CSP_EXIT_USAGE;
     }
     judge.name = argv[i];
@@ -256,7 +320,11 @@ int main(int argc, char **argv)
         error = judge_recording(&judge, argv[i + 1], &clock);
         truth_free(&judge.truth);
     }
-    if (!error)
-        judge_shares(&judge, &clock);
-    return error ? csp_error_exit(error) : judge.failed;
+    if (error)
+        return csp_error_exit(error);
+    print_line(&judge, &clock);
+    judge_shares(&judge);
+    if (judge.table && !append_row(&judge, &clock))
+        complain(&judge, "%s: cannot be written", judge.table);
+    return judge.failed;
 }

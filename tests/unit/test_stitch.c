@@ -18,7 +18,8 @@ struct stream_case {
     struct csp_stitch_window windows[MAX];
     struct csp_stitch_pause pauses[MAX];
     struct csp_stitch_resume resumes[MAX];
-    uint32_t window_len, pause_len, resume_len;
+    uint64_t losses[MAX], switches[MAX];
+    uint32_t window_len, pause_len, resume_len, loss_len, switch_len;
     struct {
         int window;
         enum csp_verdict verdict;
@@ -35,6 +36,10 @@ static void check(const struct stream_case *c)
         .pause_len = c->pause_len,
         .resumes = c->resumes,
         .resume_len = c->resume_len,
+        .losses = c->losses,
+        .loss_len = c->loss_len,
+        .switches = c->switches,
+        .switch_len = c->switch_len,
         .tolerance = 1,
     };
     struct csp_stitch_pair pairs[MAX];
@@ -368,6 +373,87 @@ static void two_windows_that_look_like_one_are_none(void **state)
     check(&c);
 }
 
+/* Without time, a skidded sample looks like one whose window was lost, beside a window whose sample
+ * was. */
+static void without_time_ended_elsewhere_and_lost_are_not_told_apart(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 0, 0)},
+        .window_len = 1,
+        .pauses = {P(112, 0xb0)},
+        .pause_len = 1,
+        .resumes = {{99, 0x10}},
+        .resume_len = 1,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD}},
+    };
+    check(&c);
+}
+
+static void a_window_that_was_opened_elsewhere_is_another_ones(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 0, 0)},
+        .window_len = 1,
+        .pauses = {P(112, 0xb0)},
+        .pause_len = 1,
+        .resumes = {{99, 0x20}},
+        .resume_len = 1,
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
+    };
+    check(&c);
+}
+
+/* The second window was cut before its first timestamp: it may be that of the second pause, or of
+ * the third, before which the trace was turned on. */
+static const struct stream_case cut_early = {
+    .windows = {W(0x10, 0xa0, 42, 48), {.start_pc = 0x20, .cut = true}},
+    .window_len = 2,
+    .pauses = {P(50, 0xa0), P(100, 0xa0), P(200, 0xb0)},
+    .pause_len = 3,
+    .resumes = {{40, 0x10}, {190, 0x20}},
+    .resume_len = 2,
+    .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                 {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
+                 {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CUT}},
+};
+
+static void without_a_resume_the_trace_was_off(void **state)
+{
+    (void)state;
+    check(&cut_early);
+}
+
+static void where_samples_were_lost_the_last_resume_is_not_known(void **state)
+{
+    (void)state;
+    struct stream_case c = cut_early;
+    c.losses[0] = 199;
+    c.loss_len = 1;
+    c.expected[2].reason = CSP_UNSTITCHED_UNTOLD;
+    check(&c);
+}
+
+static void where_threads_were_switched_a_window_may_begin_anywhere(void **state)
+{
+    (void)state;
+    struct stream_case c = cut_early;
+    c.switches[0] = 195;
+    c.switch_len = 1;
+    c.expected[2].reason = CSP_UNSTITCHED_UNTOLD;
+    check(&c);
+}
+
+/* It opened the window that the pause after it closed. */
+static void a_resume_at_the_time_of_a_pause_came_after_it(void **state)
+{
+    (void)state;
+    struct stream_case c = cut_early;
+    c.resumes[1].time = 100;
+    check(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +474,12 @@ int main(void)
         cmocka_unit_test(a_survey_counts_what_pcs_say_of_the_times),
         cmocka_unit_test(a_lag_longer_than_the_time_between_windows_is_none),
         cmocka_unit_test(two_windows_that_look_like_one_are_none),
+        cmocka_unit_test(without_time_ended_elsewhere_and_lost_are_not_told_apart),
+        cmocka_unit_test(a_window_that_was_opened_elsewhere_is_another_ones),
+        cmocka_unit_test(without_a_resume_the_trace_was_off),
+        cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),
+        cmocka_unit_test(where_threads_were_switched_a_window_may_begin_anywhere),
+        cmocka_unit_test(a_resume_at_the_time_of_a_pause_came_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
