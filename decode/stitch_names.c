@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /* What a whole window says that was not given to the pause. Where there is no time, one whose
- * sample was lost looks like that beside a sample whose window was lost. */
+ * sample was lost looks like that beside a sample whose window was lost; and one that contradicts
+ * nothing has fitted other pauses as well. */
 static enum csp_unstitched what_of(const struct csp_stitch_state *state, uint32_t window,
                                    uint32_t pause)
 {
@@ -16,7 +17,7 @@ static enum csp_unstitched what_of(const struct csp_stitch_state *state, uint32_
     bool timely = within(&state->bounds[window], p->time) && lag_fits(state, window, pause);
     bool contradicts = !context_agrees(w, p) || pc_contradicts(w, p);
     if (is_in_pieces(state, window) || opening == CSP_OPENING_EXCLUDES ||
-        (opening != CSP_OPENING_TELLS && !(timely && contradicts)))
+        (opening != CSP_OPENING_TELLS && !timely))
         return CSP_UNSTITCHED_NO_WINDOW;
     if (!state->bounds[window].end || !contradicts)
         return CSP_UNSTITCHED_UNTOLD;
