@@ -88,6 +88,12 @@ static inline uint32_t csp_block_count(const struct csp_block *block)
     return block->ways[0].count;
 }
 
+/* What follows a block that is left this way; another thread may be finding it out. */
+static inline uint32_t csp_way_next(const struct csp_way *way)
+{
+    return __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
+}
+
 struct csp_block_table {
     const uint8_t *code;
     uint32_t words;          /* of code */

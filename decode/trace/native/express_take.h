@@ -228,7 +228,7 @@ static INLINE bool walk_in_lanes(struct csp_walker *walker, struct csp_express *
             const struct csp_way *way =
                 (const struct csp_way *)(blocks + number + express->taken[i]);
             csp_range_put(&out[i], way, &bias);
-            links[lane] = __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
+            links[lane] = csp_way_next(way);
         }
     }
     for (unsigned lane = 0; returns_by_branch && lane < LANES - 1; lane++)
@@ -266,7 +266,7 @@ static INLINE void walk_in_order(struct csp_walker *walker, const struct csp_exp
         walk->taken = express->taken[walk->at] == E;
         const struct csp_way *way = &block->ways[walk->taken];
         csp_range_put(out++, way, &bias);
-        walk->link = __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
+        walk->link = csp_way_next(way);
     }
     walker->out->len = (size_t)(out - walker->out->data);
 }
@@ -319,7 +319,7 @@ static struct walk end_of_lanes(const struct csp_walker *walker, const struct cs
     struct walk walk = {.at = express->count,
                         .number = csp_block_table_at(walker->table, word),
                         .taken = express->taken[express->count - 1] == E};
-    walk.link = csp_block_numbered(walker->table, walk.number)->ways[walk.taken].next;
+    walk.link = csp_way_next(&csp_block_numbered(walker->table, walk.number)->ways[walk.taken]);
     return walk;
 }
 

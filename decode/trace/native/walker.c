@@ -198,7 +198,7 @@ static void step_across(struct csp_walker *walker, unsigned taken)
         add_range(walker, start, end, csp_block_kind(block), taken && csp_block_branches(block));
         if (walker->has_return_stack && taken)
             push_return(walker, csp_block_kind(block), end);
-        csp_walker_leave_block(walker, number, block->ways[taken].next, taken);
+        csp_walker_leave_block(walker, number, csp_way_next(&block->ways[taken]), taken);
         return;
     }
     if (walker->isa != CSP_ISA_A64)
@@ -226,7 +226,7 @@ follow(struct csp_walker *walker, uint64_t bits, unsigned count, bool with_stack
         count--;
         if (with_stack && taken)
             push_return(walker, csp_block_kind(block), block_end(walker, block));
-        link = __atomic_load_n(&block->ways[taken].next, __ATOMIC_ACQUIRE);
+        link = csp_way_next(&block->ways[taken]);
         if (link < CSP_BLOCK_FIRST) {
             if (link == CSP_BLOCK_UNKNOWN)
                 link = csp_block_table_link(table, number, taken);
