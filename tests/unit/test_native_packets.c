@@ -97,7 +97,7 @@ static int describe(void *user, const struct csp_element *elements, size_t count
     return 0;
 }
 
-enum { ETE = 1, SPEC = 2, COMMIT = 4, STACK = 8, WAITS = 16, IDS = 32, COND = 64 };
+enum { ETE = 1, SPEC = 2, COMMIT = 4, STACK = 8, WAITS = 16, IDS = 32, COND = 64, NO_CCI = 128 };
 
 static struct csp_trace_config config_of(unsigned flags)
 {
@@ -105,7 +105,8 @@ static struct csp_trace_config config_of(unsigned flags)
         .protocol = flags & ETE ? CSP_PROTOCOL_ETE : CSP_PROTOCOL_ETMV4,
         .configr = 1 | (flags & STACK ? 1u << 12 : 0) | (flags & IDS ? 3u << 6 : 0) |
                    (flags & COND ? 1u << 8 : 0),
-        .idr0 = 1 | 1u << 15 | 1u << 6 | (flags & COMMIT ? 0 : 1u << 29),
+        .idr0 = 1 | 1u << 15 | 1u << 6 | (flags & COMMIT ? 0 : 1u << 29) |
+                (flags & NO_CCI ? 0 : 1u << 7),
         .idr1 = flags & ETE     ? 0x4100fff3
                 : flags & WAITS ? 0x4100f431 /* ETMv4.3 */
                                 : 0x4100f421,
@@ -229,6 +230,8 @@ static const struct row rows[] = {
     {"format 2, counted from the deepest", SPEC | COMMIT, START "f6 f7 0d 15",
      "sync on el0:0:0 1000-1008 1008-100c+ other"},
     {"commit by cycle count, format 3", SPEC | COMMIT, START "f6 f7 14",
+     "sync on el0:0:0 1000-1008 1008-100c+ other"},
+    {"a unit that counts no cycles has no commit mode 1", SPEC | NO_CCI, START "f6 f7 0e 02 05",
      "sync on el0:0:0 1000-1008 1008-100c+ other"},
     {"cancel", SPEC, START "f6 f7 f7 2e 02 2d 01", "sync on el0:0:0 1000-1008"},
     {"cancel and mispredict", SPEC, START "f6 f7 2f 01 2d 01", "sync on el0:0:0 1000-1008+"},

@@ -3,11 +3,17 @@
 #include "base/bytes.h"
 
 /* TRCIDR0 */
-enum { IDR0_COND = 1u << 6, IDR0_QSUPP = 3u << 15, IDR0_COMMOPT = 1u << 29 };
+enum { IDR0_COND = 1u << 6, IDR0_CCI = 1u << 7, IDR0_QSUPP = 3u << 15, IDR0_COMMOPT = 1u << 29 };
 /* TRCCONFIGR */
 enum { CONFIGR_COND = 7u << 8, CONFIGR_DATA = 3u << 16 };
 /* Versions, major and minor digit; an ETE counts as a version 5 ETM. */
 enum { VERSION_IGNORE = 0x43, VERSION_MARKER = 0x46, VERSION_ETE = 0x50, VERSION_ITE = 0x53 };
+
+/* COMMOPT is reserved in a unit that does not count cycles. */
+static bool has_commit_mode_1(const struct csp_trace_config *config)
+{
+    return (config->idr0 & IDR0_CCI) && (config->idr0 & IDR0_COMMOPT);
+}
 
 static unsigned version_of(const struct csp_trace_config *config)
 {
@@ -27,7 +33,7 @@ void csp_packet_reader_init(struct csp_packet_reader *reader, const struct csp_t
     unsigned version = version_of(config);
     *reader = (struct csp_packet_reader){
         .is_ete = version >= VERSION_ETE,
-        .commits_in_cycle_counts = !(config->idr0 & IDR0_COMMOPT),
+        .commits_in_cycle_counts = !has_commit_mode_1(config),
         .has_q = config->idr0 & IDR0_QSUPP,
         .has_conditional = (config->idr0 & IDR0_COND) && (config->configr & CONFIGR_COND),
         .has_data_sync = config->configr & CONFIGR_DATA,
