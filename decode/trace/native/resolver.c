@@ -408,10 +408,11 @@ static void hold_q(struct csp_resolver *resolver, const struct csp_packet *packe
 static bool resolve(struct csp_resolver *resolver, const struct csp_packet *packet)
 {
     switch (packet->type) {
-    case CSP_PACKET_CANCEL:
-        return cancel(resolver, packet->cancel) && (!packet->mispredict || mispredict(resolver));
+    case CSP_PACKET_CANCEL: /* a unit that does not speculate has nothing to take back */
+        return resolver->depth_max && cancel(resolver, packet->cancel) &&
+               (!packet->mispredict || mispredict(resolver));
     case CSP_PACKET_MISPREDICT:
-        return mispredict(resolver);
+        return resolver->depth_max && mispredict(resolver);
     case CSP_PACKET_COMMIT:
         return !resolver->depth_max || commit(resolver, packet->commit);
     case CSP_PACKET_CYCLE_COUNT:
