@@ -1,0 +1,22 @@
+/* Linked with -Wl,--wrap=csp_express_take_avx2, a program decodes as on a processor without AVX2,
+ * and tells in the end how often that made a difference. */
+#include "decode/trace/native/express.h"
+
+#include <stdio.h>
+
+csp_express_take_fn __wrap_csp_express_take_avx2;
+
+static unsigned long calls;
+
+const uint8_t *__wrap_csp_express_take_avx2(struct csp_express *express, struct csp_walker *walker,
+                                            struct csp_packet_reader *reader, const uint8_t *at,
+                                            const uint8_t *end)
+{
+    calls++;
+    return csp_express_take_anywhere(express, walker, reader, at, end);
+}
+
+static __attribute__((destructor)) void tell(void)
+{
+    fprintf(stderr, "%lu calls of the express lane without AVX2\n", calls);
+}

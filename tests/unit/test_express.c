@@ -1,0 +1,135 @@
+/* The two builds of the express lane, for any processor and for those with AVX2, on the same
+ * traces: every byte of every element is the same. Linked with -Wl,--wrap=csp_express_take_avx2. */
+#include "unit.h"
+
+#include "decode/trace/native/express.h"
+#include "trace_generator.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { TRACES = 400, STEPS = 1500 };
+
+csp_express_take_fn __wrap_csp_express_take_avx2, __real_csp_express_take_avx2;
+
+/* Which of the two is taken now, and how many calls of each had something to take. */
+enum build { AVX2, ANYWHERE, BUILDS };
+static enum build build;
+static unsigned calls[BUILDS];
+
+const uint8_t *__wrap_csp_express_take_avx2(struct csp_express *express, struct csp_walker *walker,
+                                            struct csp_packet_reader *reader, const uint8_t *at,
+                                            const uint8_t *end)
+{
+    csp_express_take_fn *take =
+        build == AVX2 ? __real_csp_express_take_avx2 : csp_express_take_anywhere;
+    const uint8_t *behind = take(express, walker, reader, at, end);
+    calls[build] += behind != at;
+    return behind;
+}
+
+struct elements {
+    CSP_VEC(struct csp_element) list;
+};
+
+static int keep(void *user, const struct csp_element *elements, size_t count)
+{
+    struct elements *kept = user;
+    for (size_t i = 0; i < count; i++)
+        csp_vec_push(&kept->list, elements[i]);
+    return 0;
+}
+
+static struct elements decode(struct csp_generated_trace *trace, enum build by, size_t piece)
+{
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct csp_trace_config config = trace->config;
+    struct elements got = {0};
+    struct csp_engine *engine;
+    config.trace_id = 0;
+    assert_int_equal(csp_engine_create_native(&engine, &config, 1, false, &code, keep, &got, NULL),
+                     0);
+    build = by;
+    const uint8_t *data = (const uint8_t *)trace->bytes.data;
+    for (size_t at = 0, size = trace->bytes.len; at < size; at += piece)
+        csp_engine_feed(engine, data + at, size - at < piece ? size - at : piece);
+    csp_engine_flush(engine);
+    csp_engine_destroy(engine);
+    return got;
+}
+
+/* Whoever is first finds nothing in the block tables, and fills them for the other. */
+static void compare(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
+{
+    enum build first = seed & 1 ? ANYWHERE : AVX2;
+    struct elements one = decode(trace, first, piece);
+    struct elements other = decode(trace, AVX2 + ANYWHERE - first, piece);
+    size_t count = one.list.len < other.list.len ? one.list.len : other.list.len;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(&one.list.data[i], &other.list.data[i], sizeof one.list.data[i]))
+            fail_msg("seed %" PRIu64 ": element %zu of %zu differs", seed, i, count);
+    assert_int_equal(one.list.len, other.list.len);
+    csp_vec_free(&one.list);
+    csp_vec_free(&other.list);
+}
+
+static void on_random_traces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, STEPS);
+        compare(trace, seed, trace->bytes.len);
+        csp_generated_trace_free(trace);
+    }
+}
+
+/* What is left of a piece is taken with zeroes behind it. */
+static void in_pieces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, STEPS);
+        compare(trace, seed, 1 + seed * 7 % 90);
+        csp_generated_trace_free(trace);
+    }
+}
+
+/* Other atoms, and addresses that lead anywhere: the code does not end where a trace would have it,
+ * and links lead out of it. */
+static void on_damaged_traces(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= TRACES; seed++) {
+        struct csp_generated_trace *trace = csp_generate_trace(seed, STEPS);
+        uint64_t random = seed;
+        for (size_t at = 30; at < trace->bytes.len; at += 1 + (random >> 33) % 200) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+            trace->bytes.data[at] = (char)(random >> 56 | (random >> 20 & 0xc0));
+        }
+        compare(trace, seed, trace->bytes.len);
+        csp_generated_trace_free(trace);
+    }
+}
+
+static void both_were_taken(void **state)
+{
+    (void)state;
+    print_message("%u calls with AVX2, %u without\n", calls[AVX2], calls[ANYWHERE]);
+    assert_true(calls[AVX2] > 1000);
+    assert_int_equal(calls[AVX2], calls[ANYWHERE]);
+}
+
+int main(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) {
+        print_message("skipped: this processor has no AVX2, so there is nothing to compare\n");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_random_traces),
+        cmocka_unit_test(in_pieces),
+        cmocka_unit_test(on_damaged_traces),
+        cmocka_unit_test(both_were_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
