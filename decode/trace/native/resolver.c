@@ -408,13 +408,14 @@ static void hold_q(struct csp_resolver *resolver, const struct csp_packet *packe
 static bool resolve(struct csp_resolver *resolver, const struct csp_packet *packet)
 {
     switch (packet->type) {
-    case CSP_PACKET_CANCEL: /* a unit that does not speculate has nothing to take back */
+    /* A unit that does not speculate has nothing to take back or to commit. */
+    case CSP_PACKET_CANCEL:
         return resolver->depth_max && cancel(resolver, packet->cancel) &&
                (!packet->mispredict || mispredict(resolver));
     case CSP_PACKET_MISPREDICT:
         return resolver->depth_max && mispredict(resolver);
     case CSP_PACKET_COMMIT:
-        return !resolver->depth_max || commit(resolver, packet->commit);
+        return resolver->depth_max && commit(resolver, packet->commit);
     case CSP_PACKET_CYCLE_COUNT:
         return !resolver->depth_max || !packet->commit || commit(resolver, packet->commit);
     default:
