@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line of /proc/self/maps that has a file, in the program's addresses. */
+/* A line of /proc/self/maps, in the program's addresses; one without a file has the path that the
+ * kernel's records give it. */
 struct line {
     uint64_t start, end, offset;
     char path[4096];
@@ -21,14 +22,15 @@ static bool next_line(FILE *maps, struct line *line)
     while (fgets(text, sizeof text, maps)) {
         unsigned long long start, end, offset;
         int path_at = 0;
-        if (sscanf(text, "%llx-%llx %*s %llx %*s %*s %n", &start, &end, &offset, &path_at) < 3 ||
-            text[path_at] != '/')
+        if (sscanf(text, "%llx-%llx %*s %llx %*s %*s %n", &start, &end, &offset, &path_at) < 3)
             continue;
         text[strcspn(text, "\n")] = '\0';
         line->start = start - csp_guest_base();
         line->end = end - csp_guest_base();
-        line->offset = offset;
-        snprintf(line->path, sizeof line->path, "%s", text + path_at);
+        bool has_file = text[path_at] == '/';
+        line->offset = has_file ? offset : line->start;
+        snprintf(line->path, sizeof line->path, "%s",
+                 has_file ? text + path_at : CSP_MAPS_ANONYMOUS);
         return true;
     }
     return false;
@@ -71,7 +73,7 @@ void csp_maps_initial(csp_maps_fn *report, void *user)
     if (!maps)
         return;
     while (next_line(maps, &line)) {
-        if (!strcmp(line.path, path))
+        if (!strcmp(line.path, path) || !strcmp(line.path, CSP_MAPS_ANONYMOUS))
             continue;
         strcpy(path, line.path);
         report_segments(path, line.start, report, user);

@@ -39,7 +39,8 @@ static void record_map(void *user, uint64_t start, uint64_t length, uint64_t pag
                                         .b = length,
                                         .c = page_offset};
     csp_machine_record(&record, path, strlen(path));
-    csp_truth_map(&vcpu->truth, start, length, path);
+    if (strcmp(path, CSP_MAPS_ANONYMOUS)) /* it is about what can be known */
+        csp_truth_map(&vcpu->truth, start, length, path);
 }
 
 static void record_name(struct csp_vcpu *vcpu, const char *name)

@@ -6,6 +6,8 @@
     compare_truth.py TRUTH branches FILE   perf script --itrace=b -F tid,event,ip,addr
     compare_truth.py TRUTH samples FILE    csprof decode --format samples
     compare_truth.py TRUTH histories FILE  csprof decode --format samples: nothing may be missing
+    compare_truth.py TRUTH gaps FILE       the same, of a program that runs code without a file
+    compare_truth.py TRUTH unknown N       times that execution went into code without a file
     compare_truth.py TRUTH cut FILE        the same, of a recording without a single pause sample
     compare_truth.py TRUTH instructions N  a number of instructions
 
@@ -245,6 +247,52 @@ def compare_histories(truth, path):
           f"{touching} begin where another window ended")
 
 
+def compare_gaps(truth, path):
+    """A history is of known code alone: it begins where execution came back from the other, and where
+    execution was there at the end, or had just come back, it ends with the branch that led there."""
+    windows = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
+    whole = begun = ended = 0
+    with open(path) as file:
+        for line in file:
+            head, _, tail = line.partition("|")
+            time, ids, _, verdict, *_ = head.split()
+            if verdict not in ("exact", "time", "order"):
+                continue
+            decoded = [tuple(int(x, 16) for x in word.split(">"))
+                       for word in tail.split() if ">" in word]
+            window = windows[int(ids.split("/")[1]), int(time)]
+            real = joined(window)
+            newest = 0
+            if real and (real[0][1] == window.runs[-1].end or not truth.known(real[0][1])):
+                while newest < len(real) and not truth.known(real[newest][0]):
+                    newest += 1
+            oldest = newest
+            while oldest < len(real) and truth.known(real[oldest][0]):
+                oldest += 1
+            if decoded != real[newest:oldest]:
+                sys.exit(f"sample at {time} ({verdict}): its branches are not those in known code")
+            ended += newest > 0
+            begun += oldest < len(real)
+            whole += newest == 0 and oldest == len(real)
+    if not whole or not begun or not ended:
+        sys.exit(f"{whole} whole histories, {begun} begun and {ended} ended by a gap: nothing is shown")
+    print(f"{whole} histories are whole, {begun} begin behind code without a file, {ended} end before it")
+
+
+def compare_unknown(truth, number):
+    """Whatever happens there, it is told once until an address leads elsewhere."""
+    count = 0
+    for window in truth.windows:
+        for run in window.runs:
+            was_known = True
+            for start, _ in run.stretches():
+                count += was_known and not truth.known(start)
+                was_known = truth.known(start)
+    if not count or count != int(number):
+        sys.exit(f"execution went {count} times into code without a file, not {number}")
+    print(f"{count} times into code without a file")
+
+
 CALL, INDIRECT_CALL, RETURN = 3, 5, 6  # enum csp_flow_kind
 
 
@@ -293,7 +341,7 @@ def main():
         sys.exit(__doc__)
     truth = Truth(sys.argv[1])
     {"ranges": compare_ranges, "branches": compare_branches, "samples": compare_samples,
-     "histories": compare_histories, "cut": compare_cut,
+     "histories": compare_histories, "cut": compare_cut, "gaps": compare_gaps, "unknown": compare_unknown,
      "instructions": compare_instructions}[sys.argv[2]](truth, sys.argv[3])
 
 
