@@ -247,6 +247,7 @@ static const struct row rows[] = {
     {"a unit that does not speculate takes nothing back", 0, START "f6 f7 36",
      "sync on el0:0:0 1000-1008 1008-100c+ bad@17"},
     {"nor does it commit", 0, START "f6 f7 2d 01", "sync on el0:0:0 1000-1008 1008-100c+ bad@17"},
+    {"nor has anything been speculative", 0, ASYNC "01 05 01 01 " AT_1000 "f7", "bad@c"},
     {"discard", SPEC, START "f6 0003 " ASYNC, "discard"},
     {"overflow", SPEC, START "f6 0005 " ASYNC, "overflow"},
     {"time survives a discard", SPEC, START "f6 0205 0003 " ASYNC, "time:5 discard"},

@@ -505,9 +505,11 @@ bool csp_resolver_take(struct csp_resolver *resolver, const struct csp_packet *p
     return relieve(resolver);
 }
 
-void csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *info)
+bool csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *info)
 {
     csp_resolver_reset(resolver);
+    if (info->count > resolver->depth_max)
+        return false;
     resolver->synced = true;
     if (info->count) {
         hold(resolver, HELD_UNSEEN)->count = info->count;
@@ -515,6 +517,7 @@ void csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *
     }
     if (info->in_transaction)
         hold(resolver, CSP_PACKET_TRANSACTION_COMMIT);
+    return true;
 }
 
 void csp_resolver_enter(struct csp_resolver *resolver, const struct csp_packet *info,

@@ -53,8 +53,9 @@ void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_con
 void csp_resolver_free(struct csp_resolver *resolver);
 /* Forgets everything: synchronisation was lost, or never there. */
 void csp_resolver_reset(struct csp_resolver *resolver);
-/* The first Trace Info after an A-Sync: decoding begins. */
-void csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *info);
+/* The first Trace Info after an A-Sync: decoding begins. False when it tells of more that is
+ * speculative than the trace unit can have. */
+bool csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *info);
 /* Takes a packet; `offset` is for CSP_ELEMENT_TRACE_ON. False when it does not fit those before it.
  */
 bool csp_resolver_take(struct csp_resolver *resolver, const struct csp_packet *packet,

@@ -151,8 +151,10 @@ static void take_packet(struct csp_trace_source *source, const struct csp_packet
     if (source->state == CSP_SOURCE_WAITS_INFO) {
         if (packet->type != CSP_PACKET_TRACE_INFO)
             return;
-        csp_resolver_begin(resolver, packet);
-        source->state = CSP_SOURCE_DECODES;
+        if (csp_resolver_begin(resolver, packet))
+            source->state = CSP_SOURCE_DECODES;
+        else
+            take_bad(source, offset_at(piece, at));
         return;
     }
     if (packet->type == CSP_PACKET_DISCARD || packet->type == CSP_PACKET_OVERFLOW) {
