@@ -4,8 +4,8 @@
 # A snapshot: the native engine, cold, warm and on two threads, OpenCSD's full decoder and its packet
 # reader, in one run. A perf.data: csprof on one thread and on two beside perf script on the same
 # recording, with the peak of anonymous memory. Without arguments: the corpus ($CSPROF_CORPUS, or
-# ../shared/corpus beside the project). --emulated also records SQLite and CPython (bench/programs) in
-# the emulator, until about so many bytes of trace each (1G), and measures those. --cpu measures processor
+# ../shared/corpus beside the project). --emulated also records SQLite, CPython and Clang (bench/programs)
+# in the emulator, until about so many bytes of trace each (1G), and measures those. --cpu measures processor
 # time, for machines that do other things too. With FILES=local the programs of a PERF.DATA are where
 # they were recorded, not beside it. A measurement takes $LIMIT seconds at most (600).
 set -eu
@@ -132,5 +132,34 @@ def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(sorted(count.items(), key=lambda pair: (-pair[1], pair[0]))[:3], fib(17), sum(map(len, "".join(words).split("a"))))
 
 PYTHON
-    emulate cpython "$work/python" "$("$root/bench/programs/cpython")" -S -q -i
+    emulate cpython "$work/python" "$("$root/bench/programs/cpython")" -S -q -i    cat >"$work/c" <<'C'
+#define JOIN(a, b) a##b
+#define NAMED(a, b) JOIN(a, b)
+unsigned NAMED(hash, __COUNTER__)(const unsigned char *text, unsigned long size, unsigned table[256]) {
+    unsigned value = 5381;
+    for (unsigned long i = 0; i < size; i++) {
+        switch (text[i] % 7) {
+        case 0: value = value * 33 + text[i]; break;
+        case 1: value ^= value << 7 ^ table[text[i]]; break;
+        case 2: table[value % 256] += text[i]; break;
+        case 3: if (value > 1u << 30) return value - table[0]; value <<= 1; break;
+        default: for (int k = 0; k < 8; k++) value += value >> 3 ^ table[k * 31] * text[i];
+        }
+    }
+    return value;
+}
+double NAMED(solve, __COUNTER__)(double a[4][4], double b[4], int steps) {
+    double sum = 0;
+    while (steps-- > 0)
+        for (int i = 0; i < 4; i++) {
+            double rest = b[i];
+            for (int k = 0; k < 4; k++) rest -= k == i ? 0 : a[i][k] * b[k];
+            b[i] = a[i][i] != 0 ? rest / a[i][i] : rest;
+            sum += b[i] > 0 ? b[i] : -b[i];
+        }
+    return sum;
+}
+C
+    emulate clang "$work/c" "$("$root/bench/programs/clang")" -cc1 -triple aarch64-linux-gnu -O2 -emit-obj \
+        -o "$work/object" -x c -
 fi

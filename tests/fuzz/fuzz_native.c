@@ -6,16 +6,31 @@
  *
  * Input: a struct fuzz_head, then trace. */
 #include "fuzz_native.h"
+#include "native_classes.h"
 #include "reference_child.h"
 
 #include "base/alloc.h"
 #include "base/vec.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORDS = 256, REGIONS = 2 };
+
+/* What became of the inputs. */
+static struct {
+    uint64_t inputs;
+    uint64_t other_kinds; /* traced or configured as OpenCSD 1.3.3 does not know, or gets wrong */
+    uint64_t nothing;     /* no element: never synchronised */
+    uint64_t code_32bit;
+    uint64_t without_context; /* csp_fuzz_begins_without_context */
+    uint64_t no_answer;       /* OpenCSD finds an error, crashes, or takes too long */
+    uint64_t compared;
+    uint64_t compared_in_part;            /* up to what ends_agreement tells */
+    uint64_t returns_back, behind_branch; /* up to an exception of that class */
+} counts;
 
 struct code {
     uint64_t base[REGIONS];
@@ -27,7 +42,7 @@ struct outcome {
     const struct code *code;
     size_t count, limit;
     uint64_t hash;
-    bool is_bad;
+    bool is_created;           /* the engine takes this configuration */
     bool has_32bit;            /* code was entered that only OpenCSD follows */
     struct csp_elements *kept; /* null: nobody asks for them */
 };
@@ -128,7 +143,6 @@ static int take(void *user, const struct csp_element *elements, size_t count)
             words[2] = 0; /* where a packet is said to be may depend on the pieces */
         for (unsigned w = 0; w < 4; w++)
             outcome->hash = (outcome->hash ^ words[w]) * UINT64_C(0x100000001b3);
-        outcome->is_bad |= e->type == CSP_ELEMENT_BAD;
         /* How often OpenCSD says that there is no code is its own affair. */
         if (outcome->kept && e->type != CSP_ELEMENT_OTHER && e->type != CSP_ELEMENT_NO_CODE)
             csp_vec_push(&outcome->kept->list, *e);
@@ -150,13 +164,14 @@ static struct outcome decode(csp_engine_create_fn *create, struct code *code,
     struct outcome outcome = {.code = code, .limit = 32 * size + 64, .kept = kept};
     struct csp_engine *engine;
     struct csp_trace_config configs[2] = {head->config, head->config};
-    configs[0].trace_id = 0x10;
-    configs[1].trace_id = 0x2a;
-    outcome.is_bad = true;
+    configs[0].trace_id = FUZZ_FIRST_ID;
+    configs[1].trace_id = FUZZ_SECOND_ID;
+    for (int i = 0; i < 2; i++)
+        configs[i].traceidr = configs[i].trace_id; /* what OpenCSD goes by */
     if (create(&engine, configs, head->formatted ? 2 : 1, head->formatted, &memory, take, &outcome,
                NULL) < 0)
         return outcome;
-    outcome.is_bad = false;
+    outcome.is_created = true;
     for (size_t at = 0; at < size; at += piece)
         csp_engine_feed(engine, data + at, size - at < piece ? size - at : piece);
     csp_engine_flush(engine);
@@ -168,12 +183,32 @@ static struct outcome decode(csp_engine_create_fn *create, struct code *code,
     return outcome;
 }
 
+/* TRCCONFIGR, TRCIDR1, TRCIDR2 */
+static const uint32_t return_stack = 1u << 12, conditional = 7u << 8, q_elements = 3u << 13;
+static const uint32_t load_store = 3u << 1, major = 15u << 8, minor = 15u << 4;
+static const uint32_t version_4_1 = 4u << 8 | 1u << 4; /* 4.0 has no virtual IDs of four bytes */
+static const uint32_t id_sizes = 0x3ffu << 5, four_bytes = 4u << 5 | 4u << 10;
+
+/* A trace unit of which OpenCSD 1.3.3 knows everything. */
+static void make_known(struct csp_trace_config *config)
+{
+    config->protocol = CSP_PROTOCOL_ETMV4;
+    config->configr &= ~(return_stack | conditional | q_elements | load_store);
+    config->idr1 = (config->idr1 & ~major) | version_4_1;
+    config->idr2 = (config->idr2 & ~id_sizes) | four_bytes;
+    config->idr8 = 0;
+}
+
 static struct fuzz_head read_head(const uint8_t *input)
 {
     struct fuzz_head head;
     memcpy(&head, input, sizeof head);
     head.config.protocol = head.config.protocol & 1 ? CSP_PROTOCOL_ETE : CSP_PROTOCOL_ETMV4;
     head.formatted = head.flags & FUZZ_FRAMES;
+    if (!(head.flags & FUZZ_REFERENCE))
+        return head;
+    head.flags |= FUZZ_PLAIN_CODE;
+    make_known(&head.config);
     return head;
 }
 
@@ -200,19 +235,17 @@ static bool decode_by_opencsd(const uint8_t *input, size_t size, struct csp_elem
     struct outcome outcome = decode(csp_engine_create_opencsd, code, &head, input + sizeof head,
                                     size, size + 1, elements);
     free_code(code);
-    return !outcome.is_bad;
+    return outcome.is_created;
 }
 
 static bool has_reference(const struct fuzz_head *head)
 {
-    const uint32_t return_stack = 1u << 12, conditional = 7u << 8;
     const struct csp_trace_config *config = &head->config;
-    uint32_t version = config->idr1 >> 8 & 15, cid = config->idr2 >> 5 & 31;
-    uint32_t vmid = config->idr2 >> 10 & 31;
-    bool exists = version == 4 && cid == 4 && vmid == 4;
-    return exists && head->config.protocol == CSP_PROTOCOL_ETMV4 &&
-           (head->flags & FUZZ_PLAIN_CODE) && !head->config.idr8 &&
-           !(head->config.configr & (return_stack | conditional));
+    uint32_t version = config->idr1 & (major | minor);
+    bool exists = version >= version_4_1 && (version & major) == (version_4_1 & major) &&
+                  (config->idr2 & id_sizes) == four_bytes;
+    return exists && config->protocol == CSP_PROTOCOL_ETMV4 && (head->flags & FUZZ_PLAIN_CODE) &&
+           !config->idr8 && !(config->configr & (return_stack | conditional));
 }
 
 /* A context tells of what is traced and was told since the last synchronisation; else it is 0 in
@@ -263,35 +296,75 @@ static size_t length_in_common(const struct csp_elements *elements)
     return length;
 }
 
+static void compare_lists(const struct fuzz_head *head, const struct csp_elements *ours,
+                          const struct csp_elements *theirs)
+{
+    size_t our_length = length_in_common(ours), their_length = length_in_common(theirs);
+    size_t common = our_length < their_length ? our_length : their_length, i = 0;
+    while (i < common && equal(head, &ours->list.data[i], &theirs->list.data[i]))
+        i++;
+    counts.compared++;
+    enum csp_fuzz_difference known =
+        i < common ? csp_fuzz_difference(ours, theirs, i) : CSP_FUZZ_OTHER;
+    counts.returns_back += known == CSP_FUZZ_RETURNS_BACK;
+    counts.behind_branch += known == CSP_FUZZ_BEHIND_BRANCH;
+    if (known != CSP_FUZZ_OTHER)
+        return;
+    bool more_was_said =
+        our_length < their_length ? our_length < ours->list.len : their_length < theirs->list.len;
+    counts.compared_in_part += our_length < ours->list.len || their_length < theirs->list.len;
+    if (i == common && (our_length == their_length || more_was_said))
+        return;
+    show("native", ours, i);
+    show("opencsd", theirs, i);
+    fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head->config.configr, head->config.idr0,
+            head->config.idr1, head->config.idr2);
+    require(false, "not what OpenCSD says");
+}
+
 static void compare(const uint8_t *input, size_t size, const struct csp_elements *ours)
 {
     struct fuzz_head head = read_head(input);
     struct csp_elements theirs = {0};
-    if (csp_reference_ask(decode_by_opencsd, input, size, &theirs)) {
-        size_t our_length = length_in_common(ours), their_length = length_in_common(&theirs);
-        size_t common = our_length < their_length ? our_length : their_length, i = 0;
-        while (i < common && equal(&head, &ours->list.data[i], &theirs.list.data[i]))
-            i++;
-        /* An exception that returns to before where execution is: OpenCSD goes on to a branch. */
-        bool goes_back = i < common && ours->list.data[i].type == CSP_ELEMENT_EXCEPTION &&
-                         theirs.list.data[i].type == CSP_ELEMENT_RANGE;
-        bool more_was_said = our_length < their_length ? our_length < ours->list.len
-                                                       : their_length < theirs.list.len;
-        if (!goes_back && (i < common || (our_length != their_length && !more_was_said))) {
-            show("native", ours, i);
-            show("opencsd", &theirs, i);
-            fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head.config.configr,
-                    head.config.idr0, head.config.idr1, head.config.idr2);
-            require(false, "not what OpenCSD says");
-        }
-    }
+    if (csp_reference_ask(decode_by_opencsd, input, size, &theirs))
+        compare_lists(&head, ours, &theirs);
+    else
+        counts.no_answer++;
     csp_vec_free(&theirs.list);
+}
+
+static void print_counts(void)
+{
+    fprintf(stderr,
+            "fuzz_native: %" PRIu64 " inputs; %" PRIu64 " compared with OpenCSD, %" PRIu64
+            " of them in part, %" PRIu64 " up to an exception that returns back and %" PRIu64
+            " up to one behind a branch; not compared: %" PRIu64 " of other kinds, %" PRIu64
+            " without any element, %" PRIu64 " with 32-bit code, %" PRIu64
+            " that begin without a context, %" PRIu64 " without an answer\n",
+            counts.inputs, counts.compared, counts.compared_in_part, counts.returns_back,
+            counts.behind_branch, counts.other_kinds, counts.nothing, counts.code_32bit,
+            counts.without_context, counts.no_answer);
+}
+
+/* Why an input is not compared, counted; null when it is. */
+static uint64_t *reason_not_to(const struct fuzz_head *head, const struct outcome *outcome,
+                               const uint8_t *data, size_t size)
+{
+    if (!has_reference(head))
+        return &counts.other_kinds;
+    if (!outcome->count)
+        return &counts.nothing;
+    if (outcome->has_32bit)
+        return &counts.code_32bit;
+    return csp_fuzz_begins_without_context(head, data, size) ? &counts.without_context : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
     if (size < sizeof(struct fuzz_head) || size > 1 << 16)
         return 0;
+    if (!counts.inputs++)
+        atexit(print_counts);
     struct fuzz_head head = read_head(input);
     const uint8_t *data = input + sizeof head;
     size_t data_size = size - sizeof head;
@@ -302,7 +375,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     struct outcome cut =
         decode(csp_engine_create_native, code, &head, data, data_size, 1 + head.seed % 37, NULL);
     require(whole.hash == cut.hash && whole.count == cut.count, "pieces differ from the whole");
-    if (has_reference(&head) && whole.count && !whole.has_32bit)
+    uint64_t *reason = reason_not_to(&head, &whole, data, data_size);
+    if (reason)
+        ++*reason;
+    else
         compare(input, size, &ours);
     csp_vec_free(&ours.list);
     free_code(code);

@@ -18,7 +18,7 @@ static void add_input(struct csp_buf *input, uint64_t seed)
     struct csp_generated_trace *trace = csp_generate_trace(seed, 20 + seed % 60);
     struct fuzz_head head = {
         .seed = (uint32_t)seed,
-        .flags = (uint8_t)((seed % 3 == 0 ? FUZZ_FRAMES : 0) | (seed % 2 ? FUZZ_PLAIN_CODE : 0))};
+        .flags = (uint8_t)((seed % 3 == 0 ? FUZZ_FRAMES : 0) | (seed % 2 ? FUZZ_REFERENCE : 0))};
     head.config = trace->config;
     csp_buf_add(input, &head, sizeof head);
     if (head.flags & FUZZ_FRAMES)
@@ -102,6 +102,5 @@ int main(int argc, char **argv)
         LLVMFuzzerTestOneInput((const uint8_t *)input.data, input.len);
         csp_buf_free(&input);
     }
-    printf("%llu inputs\n", (unsigned long long)count);
     return 0;
 }
