@@ -139,6 +139,10 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
         *good = collect->automatic || csp_strategy_parse(value, &collect->strategy);
     } else if (!strcmp(name, "--pulse")) {
         *good = (collect->pulse = csp_pulse_named(value)) != NULL;
+    } else if (!strcmp(name, "--resume-at")) {
+        collect->resume_at = value;
+    } else if (!strcmp(name, "--pause-at")) {
+        collect->pause_at = value;
     } else if (!strcmp(name, "--samples")) {
         *good = csp_parse_real(value, 0.1, 1e6, &collect->samples);
     } else if (!strcmp(name, "--overhead")) {
@@ -271,6 +275,10 @@ static int check_options(const struct csp_collect *collect)
     if (command && collect->system_wide)
         return csp_cli_usage(collect->cli, "-a and -C record what runs anyway: start the program "
                                            "by itself, or leave them out");
+    if (!collect->resume_at != !collect->pause_at ||
+        (collect->strategy == CSP_STRATEGY_TRACEPOINT && !collect->automatic && !collect->pause_at))
+        return csp_cli_usage(collect->cli, "tracepoints are needed for both ends of a window: "
+                                           "--resume-at and --pause-at");
     bool for_live =
         collect->binary || collect->symfs || collect->stable_percent > 0 || collect->slice_size;
     if (for_live && !collect->live)

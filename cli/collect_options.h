@@ -18,9 +18,10 @@ struct csp_collect {
     /* Of real recordings. */
     bool automatic; /* the strategy is ours to choose */
     enum csp_strategy strategy;
-    const struct csp_pulse *pulse; /* null: the default */
-    uint64_t window, period;       /* 0: chosen by the plan */
-    double samples, overhead;      /* a second, a share; 0: chosen by the plan */
+    const struct csp_pulse *pulse;    /* null: the default */
+    uint64_t window, period;          /* 0: chosen by the plan */
+    double samples, overhead;         /* a second, a share; 0: chosen by the plan */
+    const char *resume_at, *pause_at; /* tracepoints, or null */
     bool system_wide, dry_run;
     const char *sysfs; /* plan for another machine */
     struct csp_cpu_list cpus;

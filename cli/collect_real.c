@@ -12,7 +12,9 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
                            const struct csp_assessment *assessment)
 {
     struct csp_diag *diag = &collect->cli->diag;
-    if (collect->automatic) {
+    if (collect->resume_at) {
+        collect->strategy = CSP_STRATEGY_TRACEPOINT;
+    } else if (collect->automatic) {
         if (!csp_assessment_has_branches(assessment))
             return csp_host_explain(target, assessment, diag);
         collect->strategy = collect->system_wide ? assessment->best_of_cpus : assessment->best;
@@ -28,9 +30,10 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
     return 0;
 }
 
-static void make_plan(const struct csp_collect *collect, const struct csp_target *target,
-                      struct csp_plan *plan)
+static int make_plan(const struct csp_collect *collect, const struct csp_target *target,
+                     struct csp_plan *plan)
 {
+    struct csp_diag *diag = &collect->cli->diag;
     struct csp_plan_request request;
     csp_plan_request_default(&request, target, collect->strategy);
     request.window = collect->window;
@@ -39,7 +42,14 @@ static void make_plan(const struct csp_collect *collect, const struct csp_target
         request.samples_per_second = collect->samples;
     if (collect->overhead > 0)
         request.overhead = collect->overhead;
-    csp_plan_make(plan, &request);
+    int error = 0;
+    if (collect->resume_at)
+        error = csp_tracepoint_find(&request.resume_at, target->root, collect->resume_at, diag);
+    if (!error && collect->pause_at)
+        error = csp_tracepoint_find(&request.pause_at, target->root, collect->pause_at, diag);
+    if (!error)
+        csp_plan_make(plan, &request);
+    return error;
 }
 
 static void print(const struct csp_buf *out)
@@ -221,8 +231,9 @@ int csp_collect_with_plan(struct csp_collect *collect, csp_collect_record_fn *ho
         target.trace.pulse = collect->pulse;
     csp_assess(&assessment, &target);
     int code = csp_error_exit(choose_strategy(collect, &target, &assessment));
+    if (!code)
+        code = csp_error_exit(make_plan(collect, &target, &plan));
     if (!code) {
-        make_plan(collect, &target, &plan);
         collect->session.target = &target;
         collect->session.plan = &plan;
         if (collect->dry_run)

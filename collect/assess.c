@@ -6,13 +6,10 @@
 #include <string.h>
 
 static const char *const names[CSP_STRATEGIES] = {
-    [CSP_STRATEGY_BRANCH_STACK] = "branch-stack",
-    [CSP_STRATEGY_PULSE] = "pulse",
-    [CSP_STRATEGY_USER_STAGGER] = "user-stagger",
-    [CSP_STRATEGY_FREE_RUNNING] = "free-running",
-    [CSP_STRATEGY_AUX_SAMPLE] = "aux-sample",
-    [CSP_STRATEGY_STROBE] = "strobe",
-    [CSP_STRATEGY_CLOCK] = "clock",
+    [CSP_STRATEGY_BRANCH_STACK] = "branch-stack", [CSP_STRATEGY_PULSE] = "pulse",
+    [CSP_STRATEGY_USER_STAGGER] = "user-stagger", [CSP_STRATEGY_FREE_RUNNING] = "free-running",
+    [CSP_STRATEGY_AUX_SAMPLE] = "aux-sample",     [CSP_STRATEGY_STROBE] = "strobe",
+    [CSP_STRATEGY_TRACEPOINT] = "tracepoint",     [CSP_STRATEGY_CLOCK] = "clock",
 };
 
 static const char *const gives[CSP_STRATEGIES] = {
@@ -26,6 +23,8 @@ static const char *const gives[CSP_STRATEGIES] = {
     [CSP_STRATEGY_AUX_SAMPLE] = "callchains, each with the newest trace of a unit that always runs",
     [CSP_STRATEGY_STROBE] =
         "trace windows without callchains: flat profiles (AutoFDO, BOLT), no contexts",
+    [CSP_STRATEGY_TRACEPOINT] =
+        "trace windows between places in the kernel that you name (--resume-at, --pause-at)",
     [CSP_STRATEGY_CLOCK] = "callchains alone, no history of branches: not enough for `csprof gen`",
 };
 
@@ -305,6 +304,19 @@ static void assess_strobe(const struct csp_target *target, struct csp_strategy_v
     caution_of_trace(target, verdict);
 }
 
+/* Not excluding the kernel is what perf_allow_kernel (linux/perf_event.h) asks permission for. */
+static void assess_tracepoint(const struct csp_target *target, struct csp_strategy_verdict *verdict)
+{
+    need_trace(target, verdict);
+    if (!is_arm(target))
+        return;
+    need_aux_pause(target, verdict);
+    if (target->privileged_known && !target->privileged && target->paranoid > 1)
+        lack(verdict, "kernel.perf_event_paranoid lets users sample nothing in the kernel",
+             "sysctl kernel.perf_event_paranoid=1, or run with the capability CAP_PERFMON");
+    caution_of_trace(target, verdict);
+}
+
 static void assess_branch_stack(const struct csp_target *target,
                                 struct csp_strategy_verdict *verdict)
 {
@@ -344,6 +356,7 @@ void csp_assess(struct csp_assessment *assessment, const struct csp_target *targ
         [CSP_STRATEGY_FREE_RUNNING] = assess_free_running,
         [CSP_STRATEGY_AUX_SAMPLE] = assess_aux_sample,
         [CSP_STRATEGY_STROBE] = assess_strobe,
+        [CSP_STRATEGY_TRACEPOINT] = assess_tracepoint,
     };
     *assessment = (struct csp_assessment){.best = CSP_STRATEGIES, .best_of_cpus = CSP_STRATEGIES};
     need_access(target, assessment);
@@ -353,7 +366,7 @@ void csp_assess(struct csp_assessment *assessment, const struct csp_target *targ
         if (rules[i])
             rules[i](target, verdict);
         verdict->ready = !verdict->lacks.len && !assessment->common.len;
-        if (!verdict->ready)
+        if (!verdict->ready || i == CSP_STRATEGY_TRACEPOINT)
             continue;
         assessment->best_of_cpus = (enum csp_strategy)i;
         if (i != CSP_STRATEGY_USER_STAGGER)

@@ -13,7 +13,8 @@ enum csp_strategy {
     CSP_STRATEGY_FREE_RUNNING,
     CSP_STRATEGY_AUX_SAMPLE, /* the unit always runs; samples carry its newest trace */
     CSP_STRATEGY_STROBE,
-    CSP_STRATEGY_CLOCK, /* software timer: callchains alone */
+    CSP_STRATEGY_TRACEPOINT, /* where the user says */
+    CSP_STRATEGY_CLOCK,      /* software timer: callchains alone */
     CSP_STRATEGIES,
 };
 

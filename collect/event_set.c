@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
+enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2 };
 enum { HARDWARE_CYCLES = 0, SOFTWARE_CPU_CLOCK = 0, SOFTWARE_DUMMY = 9 };
 
 #define FLAG(name) (UINT64_C(1) << CSP_ATTR_##name)
@@ -105,6 +105,17 @@ static void add_windows(struct csp_event_set *set, const struct csp_plan *plan,
     add_callchain(target, pause);
 }
 
+static void add_tracepoint(struct csp_event_set *set, enum csp_event_role role,
+                           const struct csp_tracepoint *point, enum csp_aux_action action)
+{
+    const char *text = action == CSP_AUX_RESUME ? "resume" : "pause,call-graph=fp";
+    struct csp_attr *attr = add(set, role, csp_asprintf("%s/aux-action=%s/", point->name, text));
+    attr->type = TYPE_TRACEPOINT;
+    attr->config = point->id;
+    attr->sample_period = 1;
+    attr->aux_action = action;
+}
+
 static void add_samples(struct csp_event_set *set, const struct csp_plan *plan,
                         const struct csp_target *target)
 {
@@ -165,6 +176,12 @@ void csp_event_set_make(struct csp_event_set *set, const struct csp_plan *plan,
         add_trace(set, plan, target);
         add_windows(set, plan, target);
         break;
+    case CSP_STRATEGY_TRACEPOINT:
+        add_trace(set, plan, target);
+        add_tracepoint(set, CSP_EVENT_RESUME, &plan->resume_at, CSP_AUX_RESUME);
+        add_tracepoint(set, CSP_EVENT_PAUSE, &plan->pause_at, CSP_AUX_PAUSE);
+        add_callchain(target, &set->attrs[set->count - 1]);
+        break;
     case CSP_STRATEGY_STROBE:
         add_trace(set, plan, target);
         break;
@@ -183,7 +200,9 @@ void csp_event_set_make(struct csp_event_set *set, const struct csp_plan *plan,
         attr->sample_type |= CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_IP | CSP_SAMPLE_TID |
                              CSP_SAMPLE_TIME | CSP_SAMPLE_CPU | CSP_SAMPLE_PERIOD;
         attr->read_format = CSP_READ_TIME_ENABLED | CSP_READ_TIME_RUNNING;
-        attr->flags |= FLAG(EXCLUDE_KERNEL) | FLAG(EXCLUDE_HV) | FLAG(SAMPLE_ID_ALL);
+        attr->flags |= FLAG(SAMPLE_ID_ALL);
+        if (attr->type != TYPE_TRACEPOINT) /* is in the kernel, and would never come */
+            attr->flags |= FLAG(EXCLUDE_KERNEL) | FLAG(EXCLUDE_HV);
         if (inherit)
             attr->flags |= FLAG(INHERIT);
         if (i == 0 || set->roles[i] == CSP_EVENT_TRACKER)

@@ -238,6 +238,11 @@ void csp_plan_make(struct csp_plan *plan, const struct csp_plan_request *request
     case CSP_STRATEGY_AUX_SAMPLE:
         plan_aux_sample(request, plan);
         break;
+    case CSP_STRATEGY_TRACEPOINT: /* how often they come, only the program knows */
+        plan->resume_at = request->resume_at;
+        plan->pause_at = request->pause_at;
+        plan->resume_period = plan->pause_period = 1;
+        break;
     case CSP_STRATEGY_STROBE:
         plan_strobe(request, plan);
         break;

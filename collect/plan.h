@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "collect/assess.h"
+#include "collect/tracepoint.h"
 
 struct csp_plan_request {
     enum csp_strategy strategy;
@@ -13,9 +14,10 @@ struct csp_plan_request {
     double overhead;               /* most of a busy CPU's time, 0.02 for 2 % */
     uint64_t window;               /* cycles; 0: chosen */
     const struct csp_pulse *pulse; /* for CSP_STRATEGY_PULSE */
-    uint64_t period;          /* resume or sample period in cycles (ns for the clock); 0: chosen */
-    double cycles_per_second; /* of a busy CPU */
-    bool drained;             /* an ETR: the sink is emptied at each pause */
+    uint64_t period; /* resume or sample period in cycles (ns for the clock); 0: chosen */
+    struct csp_tracepoint resume_at, pause_at;    /* for CSP_STRATEGY_TRACEPOINT */
+    double cycles_per_second;                     /* of a busy CPU */
+    bool drained;                                 /* an ETR: the sink is emptied at each pause */
     double max_sample_rate, cpu_time_max_percent; /* the kernel's limits; 0: none */
 };
 
@@ -24,9 +26,10 @@ struct csp_plan {
     uint64_t resume_period; /* cycles; of the only event where there is one; ns for the clock */
     uint64_t pause_period;  /* of the event that closes windows; 0: none */
     uint64_t phase;         /* user-stagger: cycles from a resume to its pause; else 0 */
-    uint64_t pulse_cycles;  /* cycles for each of its counts */
-    uint32_t aux_sample;    /* bytes of trace in each sample; 0: none */
-    uint32_t preset;        /* of the CoreSight configuration; 0: none */
+    struct csp_tracepoint resume_at, pause_at; /* instead of periods */
+    uint64_t pulse_cycles;                     /* cycles for each of its counts */
+    uint32_t aux_sample;                       /* bytes of trace in each sample; 0: none */
+    uint32_t preset;                           /* of the CoreSight configuration; 0: none */
     double cycles_per_second;
     /* Predictions for each busy CPU. */
     double windows_per_second; /* that become samples with branch history */

@@ -29,6 +29,14 @@ static void add_rates(const struct csp_plan *plan, struct csp_buf *out)
 void csp_plan_text(const struct csp_plan *plan, struct csp_buf *out)
 {
     csp_buf_printf(out, "strategy      %s\n", csp_strategy_name(plan->strategy));
+    if (plan->resume_at.name) {
+        csp_buf_printf(out,
+                       "resume        at each %s\n"
+                       "pause         at each %s\n"
+                       "how often that is, and what it costs, depends on the program\n",
+                       plan->resume_at.name, plan->pause_at.name);
+        return;
+    }
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE:
         csp_buf_printf(out,
@@ -144,7 +152,7 @@ static void draw(const struct csp_plan *plan, double start, double span, struct 
 
 void csp_plan_draw(const struct csp_plan *plan, struct csp_buf *out)
 {
-    if (!plan->pause_period)
+    if (!plan->pause_period || plan->resume_at.name)
         return;
     double resume = (double)plan->resume_period,
            pause = (double)(plan->phase ? plan->phase : plan->pause_period * plan->pulse_cycles);
@@ -212,6 +220,11 @@ void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
         add_trace_event(target, "", out);
         csp_buf_printf(out, " -e cycles:u -c %llu --call-graph fp", resume);
         break;
+    case CSP_STRATEGY_TRACEPOINT:
+        add_trace_event(target, "aux-action=start-paused", out);
+        csp_buf_printf(out, " -e %s/aux-action=resume/ -e %s/aux-action=pause,call-graph=fp/",
+                       plan->resume_at.name, plan->pause_at.name);
+        break;
     case CSP_STRATEGY_STROBE: {
         char *config = csp_asprintf("autofdo,preset=%u", plan->preset);
         add_trace_event(target, config, out);
@@ -238,6 +251,10 @@ void csp_plan_json(const struct csp_plan *plan, struct csp_json *json)
     csp_json_number(json, "period", plan->resume_period);
     csp_json_number(json, "pause_period", plan->pause_period);
     csp_json_number(json, "phase", plan->phase);
+    if (plan->resume_at.name) {
+        csp_json_string(json, "resume_at", plan->resume_at.name);
+        csp_json_string(json, "pause_at", plan->pause_at.name);
+    }
     csp_json_number(json, "aux_sample_bytes", plan->aux_sample);
     csp_json_number(json, "preset", plan->preset);
     csp_json_real(json, "windows_per_second", plan->windows_per_second);

@@ -152,7 +152,8 @@ static uint64_t drain_records(struct csp_ring *ring, struct csp_writer *writer,
             break;
         }
         const uint8_t *record = bytes_at(ring, data, ring->data_size, tail, size);
-        /* Of trace that is overwritten AUX records tell nothing that lasts (perf_aux_output_end). */
+        /* Of trace that is overwritten AUX records tell nothing that lasts (perf_aux_output_end).
+         */
         if (!ring->snapshots || csp_load32(record) != CSP_RECORD_AUX)
             csp_write_raw(writer, record, size);
         count_record(ring, record, size, totals, listener);

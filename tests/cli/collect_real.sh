@@ -23,6 +23,8 @@ expect 2 "'x' is not a value" "$CSPROF" collect -p x
 expect 2 "'0' is not a value" "$CSPROF" collect --window 0 -- true
 expect 2 "'fast' is not a value for it: it is one of auto, .*free-running" "$CSPROF" collect --strategy fast -- true
 expect 2 "it is one of pmu_pulse; .*pmu_pulse_counter,preset=4" "$CSPROF" collect --pulse x -- true
+expect 2 "both ends of a window" "$CSPROF" collect --resume-at raw_syscalls:sys_exit -- true
+expect 2 "both ends of a window" "$CSPROF" collect --strategy tracepoint -- true
 expect 2 "is for --emulate alone" "$CSPROF" collect --skid 3 -- true
 expect 2 "is for --dry-run" "$CSPROF" collect --sysfs / -- true
 expect 2 "go with --live" "$CSPROF" collect --until-stable 98 -- true

@@ -13,7 +13,7 @@ needs aarch64-linux-gnu-gcc
 [ -e $libraries/libelf.so.1 ] || skip "no arm64 libraries: cmake/install-packages.sh arm64"
 [ -z "${KEEP:-}" ] || { work=$KEEP && trap - EXIT && mkdir -p "$work"; }
 cd "$work"
-"$tests/programs/build.sh" . bare mark || skip "the programs cannot be built (see above)"
+"$tests/programs/build.sh" . bare mark calls_kernel || skip "the programs cannot be built (see above)"
 cmake -S "$CSPROF_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOURCE/cmake/arm64.cmake" \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCSPROF_RECORDER_ONLY=ON -DCSPROF_TESTS=OFF -DCSPROF_EMULATE=OFF \
     >build.log 2>&1 && cmake --build build --target csprof >>build.log 2>&1 ||
@@ -25,7 +25,7 @@ for name in libelf.so.1 libzstd.so.1 libxxhash.so.0 libz.so.1 libm.so.6 libc.so.
         [ ! -e "$folder/$name" ] || { cp -L "$folder/$name" lib/ && break; }
     done
 done
-cp -r bare mark csprof lib symfs/share
+cp -r bare mark calls_kernel csprof lib symfs/share
 "$machine/build-module" "$machine/guest/extout_standin.c" extout_standin.ko &&
     "$CSPROF_SOURCE/kmod/build" --debian . >/dev/null || rm -f extout_standin.ko
 [ -e extout_standin.ko ] || echo "skipped: the pulse: its modules cannot be built (see above)"
@@ -77,6 +77,9 @@ $csprof collect -q $windows --trace-buffer 8Mi -o strobe_pid.data -p $! --durati
 kill $!
 whole E strobe_cpus -C 0,1
 whole F strobe_all -a
+# From the end of each system call to the next one.
+./mark J
+$csprof collect -q --resume-at raw_syscalls:sys_exit --pause-at raw_syscalls:sys_enter -o calls.data -- ./calls_kernel 50 >/dev/null
 # The pulse: the configuration of kmod/, and pauses that count while the unit is enabled, as TRCEXTOUT1.
 if [ -e extout_standin.ko ]; then
     insmod csprof_pulse-7.3.ko
@@ -127,7 +130,7 @@ read_by() { # PERF NAME
 }
 expect "the kernel's log" quiet_kernel
 expect "doctor finds free-running" grep "can record with --strategy free-running" doctor.txt
-recordings="single strobe pid threads all cpus one stagger stagger_pid stagger_cpus stagger_all strobe_pid strobe_cpus strobe_all"
+recordings="single strobe pid threads all cpus one stagger stagger_pid stagger_cpus stagger_all strobe_pid strobe_cpus strobe_all calls"
 expect "every stitched window is true" decode samples single 1 samples
 expect "strobed runs are true" decode runs strobe 2 script
 expect "an attached process" decode samples pid 3 samples
@@ -147,6 +150,7 @@ expect "user-stagger, system-wide" decode windows stagger_all 19 samples
 expect "strobe, an attached process" decode runs strobe_pid 20 script
 expect "strobe, two CPUs" decode runs strobe_cpus 21 script
 expect "strobe, system-wide" decode runs strobe_all 22 script
+expect "tracepoints" decode samples calls 26 samples
 if [ -e extout_standin.ko ]; then
     recordings="$recordings pulse pulse_pid pulse_cpus pulse_all"
     expect "the pulse" decode samples pulse 7 samples
