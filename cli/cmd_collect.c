@@ -122,6 +122,7 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
 {
     struct csp_session_options *session = &collect->session;
     double number = 0;
+    uint64_t count = 0;
     if (!strcmp(name, "-p")) {
         *good = parse_ids(value, &session->pids);
     } else if (!strcmp(name, "-t")) {
@@ -134,6 +135,9 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
         session->duration_ns = (uint64_t)(number * 1e9);
     } else if (!strcmp(name, "--max-size")) {
         *good = csp_parse_count(value, &session->size_limit) && session->size_limit;
+    } else if (!strcmp(name, "--rotate")) {
+        *good = csp_parse_count(value, &count) && count >= 1 && count <= 1000000;
+        session->keep_files = (uint32_t)count;
     } else if (!strcmp(name, "--strategy")) {
         collect->automatic = !strcmp(value, "auto");
         *good = collect->automatic || csp_strategy_parse(value, &collect->strategy);
@@ -287,6 +291,9 @@ static int check_options(const struct csp_collect *collect)
     if (collect->live && collect->session.size_limit)
         return csp_cli_usage(collect->cli, "--live writes no recording whose size --max-size could "
                                            "limit");
+    if (collect->session.keep_files && !collect->session.size_limit)
+        return csp_cli_usage(collect->cli, "--rotate needs --max-size: when to go on in the next "
+                                           "file");
     if (collect->sysfs && !collect->dry_run)
         return csp_cli_usage(collect->cli, "--sysfs is for --dry-run: only this machine records");
     if (command || tasks || collect->system_wide || collect->dry_run)

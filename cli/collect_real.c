@@ -149,6 +149,7 @@ void csp_collect_json(const struct csp_collect *collect, const struct csp_sessio
     csp_json_real(json, "seconds", result->seconds);
     csp_json_real(json, "own_cpu_seconds", result->own_seconds);
     csp_json_number(json, "bytes", result->bytes);
+    csp_json_number(json, "files", result->files);
     csp_json_number(json, "rings", result->rings);
     csp_json_number(json, "events", result->events);
     csp_json_number(json, "threads_attached", result->threads);
@@ -213,9 +214,13 @@ static int record(struct csp_collect *collect)
     if (error)
         return csp_error_exit(error);
     csp_collect_warn_of_loss(diag, &result);
-    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", collect->output,
+    char *files = collect->session.keep_files
+                      ? csp_asprintf("%s.%u and those before it", collect->output, result.files)
+                      : csp_strdup(collect->output);
+    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", files,
              COUNT(result.totals.samples), COUNT(result.totals.aux_bytes / 1000),
              COUNT(result.bytes / 1000), result.seconds);
+    free(files);
     if (collect->cli->json)
         print_json(collect, &result);
     return csp_collect_quality(diag, &result);

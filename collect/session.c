@@ -21,7 +21,7 @@ uint64_t csp_session_now_ns(void)
 }
 
 /* Members of a group follow their leader. */
-static void switch_events(struct csp_session *session, bool trackers, unsigned long request)
+void csp_session_switch(struct csp_session *session, bool trackers, unsigned long request)
 {
     for (size_t i = 0; i < session->events.len; i++) {
         const struct csp_session_event *event = &session->events.data[i];
@@ -82,7 +82,7 @@ static void restart_trace(struct csp_session *session, struct csp_ring *ring)
     }
 }
 
-static void drain(struct csp_session *session, bool last)
+void csp_session_drain(struct csp_session *session, bool last)
 {
     struct csp_ring_listener listener = {csp_session_hw_id, session};
     uint64_t moved = 0;
@@ -134,7 +134,7 @@ static bool time_to_stop(struct csp_session *session, uint64_t started)
         result->stop = CSP_STOP_WRITE_ERROR;
     else if (options->duration_ns && csp_session_now_ns() - started >= options->duration_ns)
         result->stop = CSP_STOP_DURATION;
-    else if (options->size_limit && csp_writer_size(session->writer) >= options->size_limit)
+    else if (!options->keep_files && csp_session_is_full(session))
         result->stop = CSP_STOP_SIZE;
     else if (options->live && options->live->enough(options->live->user))
         result->stop = CSP_STOP_ENOUGH;
@@ -155,6 +155,7 @@ static int wait_ms(const struct csp_session *session, uint64_t started)
 
 static int record(struct csp_session *session, int signals)
 {
+    const struct csp_session_options *options = session->options;
     int error = 0;
     CSP_VEC(struct pollfd) polled = {0};
     csp_vec_push(&polled, (struct pollfd){.fd = signals, .events = POLLIN});
@@ -168,8 +169,8 @@ static int record(struct csp_session *session, int signals)
             if (polled.data[i].revents & (POLLHUP | POLLERR))
                 polled.data[i].fd = -1;
         bool stop = take_signals(session, signals), ended = tasks_ended(session);
-        drain(session, false);
-        if (session->options->live)
+        csp_session_drain(session, false);
+        if (options->live)
             error = csp_session_pass_slice(session, false);
         if (error || time_to_stop(session, started))
             break;
@@ -177,6 +178,8 @@ static int record(struct csp_session *session, int signals)
             session->result->stop = stop ? CSP_STOP_SIGNAL : CSP_STOP_ENDED;
             break;
         }
+        if (options->keep_files && csp_session_is_full(session))
+            error = csp_session_next_file(session);
     }
     session->result->seconds = (double)(csp_session_now_ns() - started) / 1e9;
     csp_vec_free(&polled);
@@ -244,14 +247,16 @@ static int start(struct csp_session *session, const sigset_t *mask)
     error = csp_session_open_events(session);
     /* Before procfs is read, so that what changes meanwhile is not missed. */
     if (!error && !on_exec)
-        switch_events(session, true, PERF_EVENT_IOC_ENABLE);
+        csp_session_switch(session, true, PERF_EVENT_IOC_ENABLE);
     session->output = options->output;
     if (!error)
-        error = options->live ? csp_session_begin_live(session) : csp_session_open_file(session);
+        error = options->live         ? csp_session_begin_live(session)
+                : options->keep_files ? csp_session_begin_files(session)
+                                      : csp_session_open_file(session);
     if (error)
         return error;
     if (!on_exec)
-        switch_events(session, false, PERF_EVENT_IOC_ENABLE);
+        csp_session_switch(session, false, PERF_EVENT_IOC_ENABLE);
     error = csp_session_stagger(session);
     if (!error && session->has_workload)
         error = csp_workload_go(&session->workload, options->command[0], session->diag);
@@ -268,7 +273,7 @@ double csp_session_own_seconds(void)
 
 static int close_recording(struct csp_session *session)
 {
-    drain(session, true);
+    csp_session_drain(session, true);
     check_scheduling(session);
     session->result->own_seconds = csp_session_own_seconds();
     return session->options->live ? csp_session_pass_slice(session, true)
@@ -284,12 +289,12 @@ static int run(struct csp_session *session, int signals, const sigset_t *mask)
         csp_writer_close(session->writer, NULL);
         session->writer = NULL;
         if (created && !session->options->live) /* a recording of nothing */
-            unlink(session->options->output);
+            unlink(session->output);
         return error;
     }
     error = record(session, signals);
-    switch_events(session, false, PERF_EVENT_IOC_DISABLE);
-    switch_events(session, true, PERF_EVENT_IOC_DISABLE);
+    csp_session_switch(session, false, PERF_EVENT_IOC_DISABLE);
+    csp_session_switch(session, true, PERF_EVENT_IOC_DISABLE);
     if (!error)
         error = close_recording(session);
     csp_session_close_events(session);
@@ -328,6 +333,7 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
     csp_event_set_free(&session.set);
     csp_session_end_live(&session);
     csp_vec_free(&session.trace_info.cpus);
+    free(session.file_name);
     if (signals >= 0)
         close(signals);
     sigprocmask(SIG_SETMASK, &before, NULL);

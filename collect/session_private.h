@@ -28,7 +28,9 @@ struct csp_session {
     CSP_VEC(struct csp_ring) rings;
     struct csp_writer *writer;
     struct csp_cs_etm_info trace_info;
-    const char *output; /* where the writer writes */
+    const char *output;  /* where the writer writes */
+    char *file_name;     /* the same with options->keep_files; else null */
+    uint64_t file_begun; /* how large it was before the first new record */
     /* With options->live. */
     struct csp_slice slice, slice_given; /* the one being written, and the one to be taken */
     bool cut_wanted;
@@ -54,6 +56,16 @@ void csp_session_hw_id(void *session, uint32_t cpu, const struct csp_hw_id_event
 int csp_session_close_file(struct csp_session *session);
 
 uint64_t csp_session_now_ns(void);
+/* Trackers, or the leaders of all groups, whose members follow. */
+void csp_session_switch(struct csp_session *session, bool trackers, unsigned long request);
+/* Moves what the rings hold; the `last` time also trace of which no record tells yet. */
+void csp_session_drain(struct csp_session *session, bool last);
+/* Whether the file has the size at which options want something else. */
+bool csp_session_is_full(const struct csp_session *session);
+/* With options->keep_files: what csp_session_open_file is without, and the step to the next file.
+ */
+int csp_session_begin_files(struct csp_session *session);
+int csp_session_next_file(struct csp_session *session);
 /* How much trace the kernel should announce at a time, so that little is not yet complete. */
 uint64_t csp_session_context(const struct csp_session *session);
 /* Begins the first slice: what csp_session_open_file is for a file. */

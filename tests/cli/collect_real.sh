@@ -126,6 +126,21 @@ fi
 # Limits and signals: the recording is complete, the program goes on.
 expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --max-size 20k --period 20000 -o size.data
 [ "$(number stopped_by)" = size ] || fail "--max-size: $(cat out)"
+# File after file: each can be read by itself and knows the program; together they have all samples.
+expect 2 "needs --max-size" "$CSPROF" collect --rotate 3 -- true
+expect 0 "files.data.[0-9]* and those before it" "$CSPROF" collect --strategy clock --json --period 20000 --max-size 60k --rotate 1000 -o files.data -- ./p 30
+[ "$(number files)" -ge 3 ] && [ ! -e files.data ] || fail "--rotate: $(number files) files"
+sum=0
+for file in files.data.*; do
+    own=$(samples "$file") # nothing in the last one, perhaps
+    sum=$((sum + ${own:-0}))
+    "$dump" --maps "$file" | grep "$work/p" >/dev/null || fail "--rotate: $file does not know the program"
+    ! command -v perf >/dev/null || [ -z "$own" ] || perf script -i "$file" -F ip,sym 2>&1 | grep -w leaf >/dev/null || fail "--rotate: perf finds nothing in $file"
+done
+[ "$sum" = "$(number samples)" ] || fail "--rotate: $sum samples in the files, of $(number samples)"
+expect 0 samples "$CSPROF" collect --strategy clock --json --period 20000 --max-size 60k --rotate 2 -o few.data -- ./p 30
+last=$(number files)
+[ "$(ls few.data.* | sort -t. -k3n | xargs)" = "few.data.$((last - 1)) few.data.$last" ] || fail "--rotate 2: $(echo few.data.*) of $last"
 "$CSPROF" collect --strategy clock -q -p $other -o int.data &
 recorder=$!
 sleep 0.5

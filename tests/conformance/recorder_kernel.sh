@@ -117,6 +117,18 @@ record -- -o data --duration 2 --buffer 16384 --trace-buffer 16384 || fail "$wha
 check "$what"
 stitched "$what" 98
 
+# Each file has the trace of its own samples, also what the kernel would not have told of yet.
+what="file after file"
+record -- -C 0-3 -o many --duration 3 --max-size 1M --rotate 100 || fail "$what: $(cat messages)"
+check "$what"
+[ "$(told files)" -ge 3 ] || fail "$what: $(told files) files"
+exact=0
+for file in many.*; do
+    own=$("$CSPROF" decode -q -i "$file" --format none --json 2>/dev/null | sed -n 's/.*"stitched_exact": \([0-9]*\).*/\1/p')
+    exact=$((exact + ${own:-0})) # nothing in the last one, perhaps
+done
+[ $exact -ge $(($(played windows) * 98 / 100)) ] || fail "$what: $exact windows of $(played windows) are stitched"
+
 what="rings of records that are full"
 record PERF_KERNEL_STALL_MS=300 -- -o data --duration 3 --buffer 16384 || fail "$what: $(cat messages)"
 check "$what"

@@ -221,6 +221,7 @@ int munmap(void *address, size_t length)
 /* Returns when the CPUs have stopped: what they had is in the rings then. */
 static void stop_playing(void)
 {
+    atomic_store(&pk->standing, true);
     int turn = atomic_fetch_add(&pk->stop_asked, 1) + 1;
     while (atomic_load(&pk->stopped) < turn && kill(getpid(), 0) == 0)
         usleep(1000);
@@ -275,6 +276,7 @@ static int control(struct pk_event *event, unsigned long request, void *argument
     case PERF_EVENT_IOC_ENABLE:
         if (!atomic_exchange(&event->enabled, true) && event->role == PK_TRACE) {
             atomic_fetch_add(&pk->running, 1);
+            atomic_store(&pk->standing, false);
             begin_playing();
         }
         return 0;

@@ -68,6 +68,8 @@ struct pk_state {
     struct pk_totals totals;
     atomic_int running; /* trace events enabled */
     atomic_int stop_asked, stopped;
+    atomic_bool
+        standing; /* all were disabled by the reader: time stands still until one is enabled */
     int trace_ids_used;
     size_t arena_used;
     _Alignas(64) uint8_t arena[];

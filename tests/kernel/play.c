@@ -264,15 +264,20 @@ void pk_play(const char *path)
     /* So many nanoseconds of the script pass in one second. */
     double speed = (double)(script->last_time - script->first_time) / (double)script->windows *
                    (rate ? atof(rate) : 20000) / cpus;
-    double begun = seconds();
-    uint64_t now = script->first_time;
-    while (getppid() == parent && !atomic_load(&pk->stop_asked)) {
-        now = script->first_time + (uint64_t)((seconds() - begun) * speed);
-        for (int i = 0; i < PK_CPUS; i++)
-            play_cpu(&pk->cpus[i], now);
+    double before = seconds(), passed = 0;
+    while (getppid() == parent) {
+        double now = seconds();
+        int asked = atomic_load(&pk->stop_asked);
+        passed += atomic_load(&pk->standing) ? 0 : now - before;
+        before = now;
+        uint64_t time = script->first_time + (uint64_t)(passed * speed);
+        if (asked != atomic_load(&pk->stopped)) {
+            stop_all(time);
+            write_ledger();
+            atomic_store(&pk->stopped, asked);
+        }
+        for (int i = 0; i < PK_CPUS && !atomic_load(&pk->standing); i++)
+            play_cpu(&pk->cpus[i], time);
         usleep(500);
     }
-    stop_all(now);
-    write_ledger();
-    atomic_store(&pk->stopped, atomic_load(&pk->stop_asked));
 }
