@@ -1,5 +1,6 @@
 /* fuzz_native without a fuzzer: valid traces of the generator, mutated in the same ways every time.
- * mutate_native [COUNT [FIRST]], or mutate_native --corpus DIRECTORY to write the first inputs. */
+ * mutate_native [COUNT [FIRST]], or mutate_native --corpus DIRECTORY to write the first inputs, or
+ * mutate_native --inputs FILE... for what was found before (native_inputs). */
 #include "../unit/trace_generator.h"
 #include "fuzz_native.h"
 
@@ -87,8 +88,28 @@ static int write_corpus(const char *directory)
     return 0;
 }
 
+static int run_inputs(char **paths, int count)
+{
+    static uint8_t input[1 << 16];
+    for (int i = 0; i < count; i++) {
+        FILE *file = fopen(paths[i], "r");
+        if (!file) {
+            perror(paths[i]);
+            return 1;
+        }
+        size_t size = fread(input, 1, sizeof input, file);
+        fclose(file);
+        printf("%s\n", paths[i]);
+        fflush(stdout);
+        LLVMFuzzerTestOneInput(input, size);
+    }
+    return count < 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "--inputs"))
+        return run_inputs(argv + 2, argc - 2);
     if (argc == 3 && !strcmp(argv[1], "--corpus"))
         return write_corpus(argv[2]);
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 0) : 2000;
