@@ -96,9 +96,10 @@ emulate() {
     mkdir -p "$work/$name"
     for pass in one all; do
         for ((i = 0; i < count; i++)); do cat "$input"; done >"$work/input"
-        bytes=$("$csprof" collect -q --json --emulate --period 4001 -o "$work/$name/csprof.data" -- "$@" \
-            <"$work/input" 2>/dev/null | sed -n 's/^ *"trace_bytes": \([0-9]*\).*/\1/p')
-        [ -n "$bytes" ] || { echo "$name could not be recorded" >&2; return; }
+        "$csprof" collect -q --json --emulate --period 4001 -o "$work/$name/csprof.data" -- "$@" \
+            <"$work/input" >"$work/told" 2>"$work/messages" ||
+            { echo "$name could not be recorded: $(tail -n 3 "$work/messages")" >&2; return; }
+        bytes=$(sed -n 's/^ *"trace_bytes": \([0-9]*\).*/\1/p' "$work/told")
         count=$((emulated / bytes))
         [ $pass = one ] && [ $count -gt 1 ] || break
     done
@@ -132,7 +133,8 @@ def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
 print(sorted(count.items(), key=lambda pair: (-pair[1], pair[0]))[:3], fib(17), sum(map(len, "".join(words).split("a"))))
 
 PYTHON
-    emulate cpython "$work/python" "$("$root/bench/programs/cpython")" -S -q -i    cat >"$work/c" <<'C'
+    emulate cpython "$work/python" "$("$root/bench/programs/cpython")" -S -q -i
+    cat >"$work/c" <<'C'
 #define JOIN(a, b) a##b
 #define NAMED(a, b) JOIN(a, b)
 unsigned NAMED(hash, __COUNTER__)(const unsigned char *text, unsigned long size, unsigned table[256]) {
