@@ -130,6 +130,9 @@ static bool parse_real(struct csp_collect *collect, const char *name, const char
     } else if (!strcmp(name, "-C")) {
         *good = csp_cpu_list_parse(&collect->cpus, value);
         collect->system_wide = true;
+    } else if (!strcmp(name, "-G") || !strcmp(name, "--cgroup")) {
+        session->cgroup = value;
+        collect->system_wide = true;
     } else if (!strcmp(name, "--duration")) {
         *good = csp_parse_real(value, 0.001, 1e9, &number);
         session->duration_ns = (uint64_t)(number * 1e9);
@@ -275,10 +278,11 @@ static int check_options(const struct csp_collect *collect)
     if (collect->emulate)
         return command ? 0 : csp_cli_usage(collect->cli, "no program to run was given");
     if (command + tasks + (collect->system_wide && !command) > 1)
-        return csp_cli_usage(collect->cli, "-p and -t go with neither -a, -C nor a program");
+        return csp_cli_usage(collect->cli, "-p and -t go with neither -a, -C, -G nor a program");
     if (command && collect->system_wide)
-        return csp_cli_usage(collect->cli, "-a and -C record what runs anyway: start the program "
-                                           "by itself, or leave them out");
+        return csp_cli_usage(collect->cli,
+                             "-a, -C and -G record what runs anyway: start the program "
+                             "by itself, or leave them out");
     if (!collect->resume_at != !collect->pause_at ||
         (collect->strategy == CSP_STRATEGY_TRACEPOINT && !collect->automatic && !collect->pause_at))
         return csp_cli_usage(collect->cli, "tracepoints are needed for both ends of a window: "
@@ -298,7 +302,7 @@ static int check_options(const struct csp_collect *collect)
         return csp_cli_usage(collect->cli, "--sysfs is for --dry-run: only this machine records");
     if (command || tasks || collect->system_wide || collect->dry_run)
         return 0;
-    return csp_cli_usage(collect->cli, "nothing to record: give a program, or -p, -t, -a, -C");
+    return csp_cli_usage(collect->cli, "nothing to record: give a program, or -p, -t, -a, -C, -G");
 }
 
 static int record(struct csp_collect *collect)

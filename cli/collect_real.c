@@ -17,7 +17,9 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
     } else if (collect->automatic) {
         if (!csp_assessment_has_branches(assessment))
             return csp_host_explain(target, assessment, diag);
-        collect->strategy = collect->system_wide ? assessment->best_of_cpus : assessment->best;
+        collect->strategy = collect->system_wide && !collect->session.cgroup
+                                ? assessment->best_of_cpus
+                                : assessment->best;
         csp_note(diag, "strategy %s: %s", csp_strategy_name(collect->strategy),
                  assessment->of[collect->strategy].gives);
     }
@@ -238,6 +240,10 @@ int csp_collect_with_plan(struct csp_collect *collect, csp_collect_record_fn *ho
     int code = csp_error_exit(choose_strategy(collect, &target, &assessment));
     if (!code)
         code = csp_error_exit(make_plan(collect, &target, &plan));
+    if (!code && plan.phase && collect->session.cgroup)
+        code = csp_cli_usage(collect->cli,
+                             "user-stagger goes not with -G: its counters stand still while csprof "
+                             "itself runs, which is not in the group");
     if (!code) {
         collect->session.target = &target;
         collect->session.plan = &plan;

@@ -3,7 +3,7 @@
 
 const char csp_collect_usage[] =
     "usage: csprof collect [options] [--] PROGRAM [ARGUMENT...]\n"
-    "       csprof collect [options] -p PID | -t TID | -a | -C CPUS\n"
+    "       csprof collect [options] -p PID | -t TID | -a | -C CPUS | -G GROUP\n"
     "       csprof collect --emulate [options] [--] PROGRAM [ARGUMENT...]\n"
     "\n"
     "Records what a program executes in short windows, each with the callchain of its end. The\n"
@@ -21,6 +21,10 @@ const char csp_collect_usage[] =
     "  -p PID, -t TID          record processes, threads that run already (several: with commas)\n"
     "  -a                      record everything that runs, until it is stopped\n"
     "  -C CPUS                 the same on these CPUs: 0-3,8\n"
+    "  -G, --cgroup GROUP      the same of what runs in this control group: its folder, or its "
+    "name "
+    "below\n"
+    "                          /sys/fs/cgroup\n"
     "  --duration SECONDS      stop then; a program goes on to its end without being recorded\n"
     "  --max-size BYTES        stop when the file is so large\n"
     "  --rotate N              go on in another file then: FILE.1, FILE.2, ..., of which the "

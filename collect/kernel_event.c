@@ -4,20 +4,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FLAG_CLOEXEC = 8 }; /* PERF_FLAG_FD_CLOEXEC */
+enum { FLAG_PID_CGROUP = 4, FLAG_CLOEXEC = 8 }; /* PERF_FLAG_* */
 enum { TYPE_SOFTWARE = 1, SOFTWARE_DUMMY = 9 };
 
-int csp_kernel_event_open(const struct csp_attr *attr, int64_t tid, int64_t cpu, int group)
+static int open_event(const struct csp_attr *attr, int64_t tid, int64_t cpu, int group,
+                      unsigned long flags)
 {
     /* Kernels accept an attribute larger than their own as long as what they do not know is 0. */
     struct csp_buf raw = {0};
     csp_attr_encode(attr, attr->config3 ? CSP_ATTR_SIZE_CONFIG3 : CSP_ATTR_SIZE_SAFE, &raw);
-    long fd = syscall(SYS_perf_event_open, raw.data, (pid_t)tid, (int)cpu, group,
-                      (unsigned long)FLAG_CLOEXEC);
+    long fd =
+        syscall(SYS_perf_event_open, raw.data, (pid_t)tid, (int)cpu, group, flags | FLAG_CLOEXEC);
     int error = errno;
     csp_buf_free(&raw);
     errno = error;
     return (int)fd;
+}
+
+int csp_kernel_event_open(const struct csp_attr *attr, int64_t tid, int64_t cpu, int group)
+{
+    return open_event(attr, tid, cpu, group, 0);
+}
+
+int csp_kernel_event_open_cgroup(const struct csp_attr *attr, int folder, int64_t cpu, int group)
+{
+    return open_event(attr, folder, cpu, group, FLAG_PID_CGROUP);
 }
 
 uint32_t csp_kernel_counters(uint32_t pmu_type, uint32_t cpu, uint64_t cycles_config)

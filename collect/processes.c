@@ -77,13 +77,19 @@ static void write_thread(struct csp_process_writer *out, uint32_t pid, uint32_t 
     write_comm(out, pid, tid);
 }
 
-/* The file as the process sees it, whatever its root directory is. */
+/* The mapped file itself, also where its name is another process's, or was removed; who may not
+ * follow that link takes the file of that name as the process sees it. */
 static struct csp_known_file read_file(uint32_t pid, const struct csp_mmap_event *event)
 {
     struct csp_known_file file = {
         .major = event->major, .minor = event->minor, .inode = event->inode};
+    char *mapped =
+        csp_asprintf("/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)event->start,
+                     (unsigned long long)(event->start + event->length));
     char *path = csp_asprintf("/proc/%u/root%s", pid, event->path);
-    file.has_build_id = csp_elf_file_build_id(path, &file.build_id);
+    file.has_build_id = csp_elf_file_build_id(mapped, &file.build_id) ||
+                        csp_elf_file_build_id(path, &file.build_id);
+    free(mapped);
     free(path);
     return file;
 }

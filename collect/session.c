@@ -236,6 +236,10 @@ static int start(struct csp_session *session, const sigset_t *mask)
         return error;
     bool tasks = session->watched.len && !options->plan->phase;
     bool on_exec = session->has_workload && tasks;
+    if (options->cgroup)
+        error = csp_session_open_cgroup(session);
+    if (error)
+        return error;
     for (size_t i = 0; tasks && i < session->watched.len; i++)
         csp_vec_push(&session->tasks, session->watched.data[i]);
     if (!tasks)
@@ -313,6 +317,7 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
         .slice = {.fd = -1},
         .slice_given = {.fd = -1},
         .workload = {.go = -1, .failed = -1},
+        .cgroup = -1,
     };
     sigset_t mask, before;
     *result = (struct csp_session_result){0};
@@ -334,6 +339,8 @@ int csp_session_run(const struct csp_session_options *options, struct csp_sessio
     csp_session_end_live(&session);
     csp_vec_free(&session.trace_info.cpus);
     free(session.file_name);
+    if (session.cgroup >= 0)
+        close(session.cgroup);
     if (signals >= 0)
         close(signals);
     sigprocmask(SIG_SETMASK, &before, NULL);

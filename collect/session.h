@@ -28,6 +28,7 @@ struct csp_session_options {
      * when both are empty. With a plan that has a phase it is whole CPUs until those end. */
     char *const *command; /* null-terminated, or null */
     struct csp_tids pids, tids;
+    const char *cgroup; /* of whole CPUs what runs in this control group alone; or null */
     const struct csp_cpu_list *cpus;     /* null: all */
     const char *const *recorder_command; /* our own command line, for the header */
     uint64_t duration_ns, size_limit;    /* 0: none */

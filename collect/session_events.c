@@ -44,6 +44,12 @@ static int explain_open(const struct csp_session *session, const struct csp_sess
                         "this kernel or machine cannot count %s on CPU %u (%s); `csprof doctor` "
                         "tells what it can",
                         name, event->cpu, strerror(error));
+    case EBADF: /* perf_cgroup_connect (kernel/events/core.c) */
+        return csp_fail(
+            diag, CSP_ERR_INPUT,
+            "%s is no control group in which events can be counted (of version 2, or of "
+            "the hierarchy perf_event)",
+            session->options->cgroup ? session->options->cgroup : name);
     case EINVAL:
         return csp_fail(diag, CSP_ERR_ENV,
                         "the kernel refuses %s on CPU %u: it may be too old for it, or have too "
@@ -60,7 +66,12 @@ static int open_event(struct csp_session *session, struct csp_session_event *eve
     struct csp_attr attr = session->set.attrs[event->event];
     if (session->options->plan->phase && attr.aux_action & (CSP_AUX_RESUME | CSP_AUX_PAUSE))
         attr.sample_period = CSP_STAGGER_GUARD;
-    event->fd = csp_kernel_event_open(&attr, event->tid, event->cpu, group);
+    /* Trackers are of whole CPUs: what moves into the group has mapped its files before. */
+    bool tracker = session->set.roles[event->event] == CSP_EVENT_TRACKER;
+    if (session->cgroup >= 0 && !tracker)
+        event->fd = csp_kernel_event_open_cgroup(&attr, session->cgroup, event->cpu, group);
+    else
+        event->fd = csp_kernel_event_open(&attr, event->tid, event->cpu, group);
     if (event->fd < 0 && errno == EINVAL && csp_attr_has(&attr, CSP_ATTR_BUILD_ID)) {
         csp_event_set_without_build_ids(&session->set); /* Linux before 5.12 */
         attr = session->set.attrs[event->event]; /* the tracker's, which has no window's period */

@@ -21,6 +21,7 @@ struct csp_session {
     struct csp_event_set set;
     struct csp_workload workload;
     bool has_workload;
+    int cgroup;                /* folder of options->cgroup, or -1 */
     bool interrupted;          /* by SIGINT, once */
     CSP_VEC(int64_t) tasks;    /* events are opened for: tids, or -1 alone */
     CSP_VEC(uint32_t) watched; /* tids with whose end the recording ends */
@@ -42,6 +43,8 @@ struct csp_session {
  * CSP_ERR_INPUT (no such task). */
 int csp_session_open_events(struct csp_session *session);
 void csp_session_close_events(struct csp_session *session);
+/* Finds the folder of options->cgroup. Errors: CSP_ERR_INPUT. */
+int csp_session_open_cgroup(struct csp_session *session);
 /* Sets the pauses of every CPU off against its resumes, when the plan says so. Errors: CSP_ERR_ENV.
  */
 int csp_session_stagger(struct csp_session *session);

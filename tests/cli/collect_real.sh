@@ -4,7 +4,7 @@
 set -uo pipefail
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 dump=$CSPROF_BUILD/tests/perfdata_dump
-trap 'jobs -p | xargs -r kill 2>/dev/null; umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null; umount "$work/full" "$work/groups" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 chmod 755 .
 expect() { # CODE TEXT COMMAND...
@@ -123,6 +123,44 @@ if [ "$(id -u)" = 0 ]; then
     [ "$(number rings)" = 1 ] || fail "-C 0 has $(number rings) rings"
 fi
 
+# A control group: what runs in it, and nothing else; also what had mapped its files before.
+expect 3 "there is no control group nosuch" "$CSPROF" collect --strategy clock -G nosuch
+expect 2 "user-stagger goes not with -G" "$CSPROF" collect --dry-run --strategy user-stagger -G nosuch
+mkdir groups
+if [ "$(id -u)" = 0 ] && mount -t cgroup2 none groups 2>/dev/null && mkdir groups/csprof-test 2>/dev/null; then
+    expect 3 "is no control group" "$CSPROF" collect --strategy clock -G "$work"
+    ./p 100000 &
+    inside=$!
+    echo $inside >groups/csprof-test/cgroup.procs
+    expect 0 samples "$CSPROF" collect --strategy clock --json -G "$work/groups/csprof-test" --duration 0.5 -o group.data
+    [ "$(number samples)" -gt 20 ] && [ "$(number unscheduled)" = 0 ] || fail "-G: $(cat out)"
+    if command -v perf >/dev/null; then
+        [ "$(perf script -i group.data -F pid | sort -u | xargs)" = $inside ] || fail "-G: samples of $(perf script -i group.data -F pid | sort -u | xargs)"
+        near "$(share group.data heavy)" 667 130 || fail "-G: heavy has $(share group.data heavy) of 1000"
+    fi
+    kill $inside
+    wait $inside 2>/dev/null
+    rmdir groups/csprof-test
+else
+    echo "skipped in part: no control groups"
+fi
+
+# A program that sees another root: its files are found where it sees them (/proc/PID/root).
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    mkdir box
+    cc -O1 -static -Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567 p.c -o box/boxed -pthread
+    mkdir other
+    unshare -m sh -c 'mount -t tmpfs none other && cp box/boxed other/boxed && exec chroot other /boxed 100000' &
+    boxed=$!
+    sleep 0.5
+    expect 0 samples "$CSPROF" collect --strategy clock -p $boxed --duration 0.3 -o boxed.data
+    [ ! -e other/boxed ] || fail "the program is not in a place of its own"
+    "$dump" --maps boxed.data | grep "/boxed 0123456789abcdef0123456789abcdef01234567" >/dev/null || fail "a container: $("$dump" --maps boxed.data | head -n 5)"
+    kill $boxed
+else
+    echo "skipped in part: no mount namespaces"
+fi
+
 # Limits and signals: the recording is complete, the program goes on.
 expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --max-size 20k --period 20000 -o size.data
 [ "$(number stopped_by)" = size ] || fail "--max-size: $(cat out)"
@@ -134,7 +172,7 @@ sum=0
 for file in files.data.*; do
     own=$(samples "$file") # nothing in the last one, perhaps
     sum=$((sum + ${own:-0}))
-    "$dump" --maps "$file" | grep "$work/p" >/dev/null || fail "--rotate: $file does not know the program"
+    [ -z "$own" ] || "$dump" --maps "$file" | grep "$work/p" >/dev/null || fail "--rotate: $file does not know the program"
     ! command -v perf >/dev/null || [ -z "$own" ] || perf script -i "$file" -F ip,sym 2>&1 | grep -w leaf >/dev/null || fail "--rotate: perf finds nothing in $file"
 done
 [ "$sum" = "$(number samples)" ] || fail "--rotate: $sum samples in the files, of $(number samples)"
