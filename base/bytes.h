@@ -85,9 +85,35 @@ static inline uint64_t csp_cursor_u64(struct csp_cursor *cursor)
     return at ? csp_load64(at) : 0;
 }
 
+/* A number in LEB128 of at most eight bytes, without a branch for each: how many `bits` its bytes
+ * have and seven of each. Zero bits: it is longer, or too close to the end to be read like this. */
+struct csp_short_leb {
+    uint64_t value;
+    unsigned bits;
+};
+
+static inline struct csp_short_leb csp_cursor_short_leb(struct csp_cursor *cursor)
+{
+    if (cursor->overrun || csp_cursor_left(cursor) < 8)
+        return (struct csp_short_leb){0};
+    uint64_t bytes = csp_load64(cursor->at), ends = ~bytes & UINT64_C(0x8080808080808080);
+    if (!ends)
+        return (struct csp_short_leb){0};
+    unsigned bits = (unsigned)__builtin_ctzll(ends) + 1;
+    cursor->at += bits / 8;
+    bytes &= UINT64_C(0x7f7f7f7f7f7f7f7f) & UINT64_MAX >> (64 - bits);
+    bytes = (bytes & UINT64_C(0x007f007f007f007f)) | (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+    bytes = (bytes & UINT64_C(0x00003fff00003fff)) | (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+    bytes = (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
+    return (struct csp_short_leb){bytes, bits};
+}
+
 /* DWARF LEB128 (DWARF 5, section 7.6). More than 64 bits of payload set `overrun`. */
 static inline uint64_t csp_cursor_uleb(struct csp_cursor *cursor)
 {
+    struct csp_short_leb number = csp_cursor_short_leb(cursor);
+    if (number.bits)
+        return number.value;
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t byte = csp_cursor_u8(cursor);
@@ -101,7 +127,12 @@ static inline uint64_t csp_cursor_uleb(struct csp_cursor *cursor)
 
 static inline int64_t csp_cursor_sleb(struct csp_cursor *cursor)
 {
-    uint64_t value = 0;
+    struct csp_short_leb number = csp_cursor_short_leb(cursor);
+    if (number.bits) {
+        unsigned unused = 64 - number.bits / 8 * 7;
+        return (int64_t)(number.value << unused) >> unused;
+    }
+    int64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t byte = csp_cursor_u8(cursor);
         value |= (uint64_t)(byte & 0x7f) << shift;

@@ -65,6 +65,33 @@ static void leb128_reads_the_dwarf_examples(void **state)
     assert_true(at.overrun);
 }
 
+/* At the end of the bytes it is read one by one, before that eight at once. */
+static void leb128_is_the_same_wherever_it_lies(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 64; bits++) {
+        const uint64_t value = UINT64_C(0x9d3a5c7e1f2b4680) >> bits;
+        const int64_t negative = -(int64_t)(value >> 1);
+        struct csp_buf bytes = {0};
+        for (uint64_t rest = value; rest >> 7 || !bytes.len; rest >>= 7)
+            csp_buf_add_u8(&bytes, (uint8_t)(rest | 0x80));
+        csp_buf_add_u8(&bytes, (uint8_t)(value >> 7 * bytes.len & (bytes.len == 9 ? 1 : 0x7f)));
+        size_t first = bytes.len;
+        for (int64_t rest = negative; rest < -64; rest >>= 7)
+            csp_buf_add_u8(&bytes, (uint8_t)(rest | 0x80));
+        csp_buf_add_u8(&bytes, (uint8_t)(negative >> 7 * (bytes.len - first) & 0x7f));
+        for (size_t beyond = 0; beyond <= 8; beyond += 8) {
+            struct csp_cursor at = csp_cursor(bytes.data, bytes.len + beyond);
+            assert_int_equal(csp_cursor_uleb(&at), value);
+            assert_int_equal(csp_cursor_sleb(&at), negative);
+            assert_int_equal(csp_cursor_left(&at), beyond);
+            csp_buf_reserve(&bytes, 8);
+            memset(bytes.data + bytes.len, 0xff, 8);
+        }
+        csp_buf_free(&bytes);
+    }
+}
+
 static void a_leb128_without_end_is_an_overrun(void **state)
 {
     (void)state;
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
         cmocka_unit_test(counts_take_si_and_iec_suffixes),
         cmocka_unit_test(leb128_reads_the_dwarf_examples),
+        cmocka_unit_test(leb128_is_the_same_wherever_it_lies),
         cmocka_unit_test(a_leb128_without_end_is_an_overrun),
         cmocka_unit_test(equal_bytes_get_equal_numbers),
         cmocka_unit_test(a_map_finds_what_was_put_in),
