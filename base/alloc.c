@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void *or_exit(void *block)
 {
@@ -31,6 +32,21 @@ void *csp_calloc_aligned(size_t alignment, size_t size)
     if (posix_memalign(&block, alignment, size ? size : 1))
         block = NULL;
     return memset(or_exit(block), 0, size);
+}
+
+void *csp_calloc_table(size_t count, size_t size)
+{
+    enum { LARGE_PAGE = 2 << 20 };
+    void *block = NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return or_exit(NULL);
+    if (bytes < LARGE_PAGE)
+        return csp_calloc(count, size);
+    if (posix_memalign(&block, LARGE_PAGE, bytes))
+        return or_exit(NULL);
+    madvise(block, bytes, MADV_HUGEPAGE); /* where the system cannot, small pages do */
+    return memset(block, 0, bytes);
 }
 
 void *csp_realloc_array(void *block, size_t count, size_t size)

@@ -11,6 +11,9 @@ void *csp_malloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *csp_calloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 /* Zeroed memory at a multiple of `alignment`, a power of two of at least 8. */
 void *csp_calloc_aligned(size_t alignment, size_t size) __attribute__((malloc, returns_nonnull));
+/* Zeroed memory that will be looked into at random: of large pages where it is large and the system
+ * has them. */
+void *csp_calloc_table(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 /* Grows or shrinks an array to `count` elements of `size` bytes; checks the product. */
 void *csp_realloc_array(void *block, size_t count, size_t size) __attribute__((returns_nonnull));
 char *csp_strdup(const char *text) __attribute__((malloc, returns_nonnull));

@@ -18,6 +18,7 @@ enum { USUAL_MEMORY = 256 << 20 };
 struct input {
     const char *path;
     uint64_t weight;
+    bool is_aggregate; /* or a recording; known once all are parsed */
 };
 
 struct merge {
@@ -51,7 +52,7 @@ static bool parse_weighted(const char *text, struct input *input)
 
 static int parse_option(struct merge *merge, const char *name, const char *value)
 {
-    struct input input;
+    struct input input = {0};
     if (!strcmp(name, "-o") || !strcmp(name, "--output"))
         merge->output_path = value;
     else if (!strcmp(name, "-b") || !strcmp(name, "--binary"))
@@ -100,14 +101,17 @@ static int parse(struct merge *merge, int argc, char **argv)
         } else if (argv[i][0] == '-' && argv[i][1]) {
             return csp_cli_usage(merge->cli, "unexpected argument '%s'", argv[i]);
         } else {
-            csp_vec_push(&merge->inputs, (struct input){argv[i], 1});
+            csp_vec_push(&merge->inputs, (struct input){argv[i], 1, false});
         }
     }
     if (code == CSP_EXIT_DONE && (!merge->output_path || !merge->inputs.len))
         return csp_cli_usage(merge->cli, "it takes -o FILE and what to merge");
-    for (size_t i = 0; code == CSP_EXIT_DONE && i < merge->inputs.len; i++)
-        if (!csp_aggregate_is(merge->inputs.data[i].path))
-            code = csp_cli_check_input(merge->cli, merge->output_path, merge->inputs.data[i].path);
+    for (size_t i = 0; code == CSP_EXIT_DONE && i < merge->inputs.len; i++) {
+        struct input *input = &merge->inputs.data[i];
+        input->is_aggregate = csp_aggregate_is(input->path);
+        if (!input->is_aggregate)
+            code = csp_cli_check_input(merge->cli, merge->output_path, input->path);
+    }
     if (code == CSP_EXIT_DONE)
         code = csp_cli_check_output(merge->cli, merge->output_path, false);
     for (size_t i = 0; code == CSP_EXIT_DONE && i < merge->binaries.len; i++)
@@ -138,7 +142,7 @@ static int add_list(struct merge *merge, const char *path)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
         if (length)
-            csp_vec_push(&merge->inputs, (struct input){keep_name(merge, at, length), 1});
+            csp_vec_push(&merge->inputs, (struct input){keep_name(merge, at, length), 1, false});
         at += length + 1;
     }
     csp_file_unmap(&file);
@@ -192,7 +196,7 @@ static int add_input(struct merge *merge, const struct input *input)
                                              .store = merge->store,
                                              .store_given = true};
     struct csp_recording *recording = NULL;
-    if (csp_aggregate_is(input->path))
+    if (input->is_aggregate)
         return csp_aggregate_read(&merge->all, input->path, &how, diag);
     if (!merge->store)
         merge->store = csp_store_open_usual(diag);
@@ -212,7 +216,8 @@ static int merge_all(struct merge *merge)
     for (size_t i = 0; i < merge->inputs.len && !error; i++) {
         error = add_input(merge, &merge->inputs.data[i]);
         if (!error)
-            error = csp_runs_relieve(&merge->runs, &merge->all.set, &merge->cli->diag);
+            error = csp_runs_relieve(&merge->runs, &merge->all.set,
+                                     csp_aggregate_beside(&merge->all), &merge->cli->diag);
         csp_progress_at(&progress, i + 1);
     }
     csp_progress_end(&progress);
@@ -271,7 +276,7 @@ static int check_binaries(struct merge *merge)
     size_t count = merge->binaries.len;
     bool only_aggregates = true;
     for (size_t i = 0; i < merge->inputs.len; i++)
-        only_aggregates &= csp_aggregate_is(merge->inputs.data[i].path);
+        only_aggregates &= merge->inputs.data[i].is_aggregate;
     if (merge->across && (count < 2 || merge->weighted || merge->resume || !only_aggregates))
         return csp_cli_usage(merge->cli, "--across-builds takes aggregates and a -b for each "
                                          "build, first the one that the profile is for");

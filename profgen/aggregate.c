@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "profgen/aggregate_format.h"
+#include "profgen/aggregate_reader.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -34,23 +35,52 @@ static int by_digest(const struct csp_digest *a, const struct csp_digest *b)
     return memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
+/* Where a digest is in the list from `at` on, or would go. */
+static size_t place_of(const csp_digests *digests, size_t at, const struct csp_digest *digest)
+{
+    size_t end = digests->len;
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (by_digest(&digests->data[middle], digest) < 0)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
+}
+
+/* Each of `more` goes to its place, what is behind it moving once: the last first. */
+static void insert(csp_digests *digests, const csp_digests *more, const size_t *places)
+{
+    size_t end = digests->len;
+    csp_vec_reserve(digests, more->len);
+    for (size_t i = more->len; i-- > 0;) {
+        struct csp_digest *at = digests->data + places[i];
+        memmove(at + i + 1, at, (end - places[i]) * sizeof *at);
+        at[i] = more->data[i];
+        end = places[i];
+    }
+    digests->len += more->len;
+}
+
 int csp_digests_add(csp_digests *digests, const csp_digests *more, bool allowed, const char *path,
                     struct csp_diag *diag)
 {
-    csp_digests all = {0};
-    size_t again = 0, a = 0, b = 0;
-    csp_vec_reserve(&all, digests->len + more->len);
-    while (a < digests->len || b < more->len) {
-        int order = a == digests->len ? 1
-                    : b == more->len  ? -1
-                                      : by_digest(&digests->data[a], &more->data[b]);
-        again += !order;
-        csp_vec_push(&all, order <= 0 ? digests->data[a] : more->data[b]);
-        a += order <= 0;
-        b += order >= 0;
+    size_t again = 0, at = 0;
+    size_t *places = csp_malloc((more->len + 1) * sizeof *places);
+    csp_digests fresh = {0};
+    for (size_t i = 0; i < more->len; i++) {
+        at = place_of(digests, at, &more->data[i]);
+        if (at < digests->len && !by_digest(&digests->data[at], &more->data[i])) {
+            again++;
+            continue;
+        }
+        places[fresh.len] = at;
+        csp_vec_push(&fresh, more->data[i]);
     }
-    csp_vec_free(digests);
-    *digests = all;
+    insert(digests, &fresh, places);
+    csp_vec_free(&fresh);
+    free(places);
     if (!again || allowed)
         return 0;
     return csp_fail(diag, CSP_ERR_INPUT,
@@ -103,5 +133,8 @@ void csp_aggregate_free(struct csp_aggregate *aggregate)
     free(aggregate->name);
     csp_vec_free(&aggregate->inputs);
     csp_sample_set_free(&aggregate->set);
+    if (aggregate->reader)
+        csp_aggregate_reader_free(aggregate->reader);
+    free(aggregate->reader);
     *aggregate = (struct csp_aggregate){0};
 }

@@ -33,6 +33,7 @@
 #include "base/file.h"
 #include "profgen/sample_set.h"
 
+struct csp_aggregate_reader;
 struct csp_runs;
 
 /* Of an input's bytes. */
@@ -50,6 +51,7 @@ struct csp_aggregate {
     bool callchains; /* a sample has one */
     /* Of its branches only the addresses are known. */
     struct csp_sample_set set;
+    struct csp_aggregate_reader *reader; /* made by the first file, for the next one */
 };
 
 /* Errors: CSP_ERR_IO. */
@@ -80,7 +82,9 @@ int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_
 /* Of a file, all but branches, callers and samples, of which nothing is looked at. Free after an
  * error too. */
 int csp_aggregate_read_head(struct csp_aggregate *head, const char *path, struct csp_diag *diag);
-/* The same of another one in memory. */
+/* Bytes that are kept beside the set, for its samples, from one file to the next. */
+size_t csp_aggregate_beside(const struct csp_aggregate *aggregate);
+/* Adds another one in memory. */
 int csp_aggregate_merge(struct csp_aggregate *aggregate, const struct csp_aggregate *other,
                         const char *path, const struct csp_aggregate_how *how,
                         struct csp_diag *diag);

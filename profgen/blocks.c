@@ -125,6 +125,18 @@ static int read_block(struct csp_block_reader *reader, struct csp_diag *diag)
     return unpack(reader, stored, sizes, diag);
 }
 
+void csp_block_reader_begin(struct csp_block_reader *reader, const uint8_t *data, size_t size,
+                            const char *path, uint64_t offset)
+{
+    *reader = (struct csp_block_reader){.data = data,
+                                        .size = size,
+                                        .path = path,
+                                        .offset = offset,
+                                        .block = reader->block,
+                                        .stored = reader->stored,
+                                        .context = reader->context};
+}
+
 int csp_block_next(struct csp_block_reader *reader, struct csp_diag *diag)
 {
     if (reader->ended || csp_cursor_left(&reader->cursor))

@@ -55,6 +55,9 @@ struct csp_block_reader {
     struct ZSTD_DCtx_s *context;
 };
 
+/* Sets them for another file, with the memory of the last one. */
+void csp_block_reader_begin(struct csp_block_reader *reader, const uint8_t *data, size_t size,
+                            const char *path, uint64_t offset);
 /* Makes the cursor stand at an item, in the next block if need be; at the end it stands at nothing.
  * Errors: CSP_ERR_INPUT: damaged, or cut short; the message names the offset. */
 int csp_block_next(struct csp_block_reader *reader, struct csp_diag *diag);

@@ -68,6 +68,7 @@ int csp_runs_put(struct csp_runs *runs, struct csp_sample_set *set, struct csp_d
     runs->bytes += writer.written;
     csp_intern_free(&set->samples);
     set->counts.len = 0;
+    set->put_aside++;
     if (fflush(file) == 0 && !ferror(file))
         return 0;
     return csp_fail(diag, CSP_ERR_IO,
@@ -76,12 +77,15 @@ int csp_runs_put(struct csp_runs *runs, struct csp_sample_set *set, struct csp_d
                     strerror(errno));
 }
 
-int csp_runs_relieve(struct csp_runs *runs, struct csp_sample_set *set, struct csp_diag *diag)
+int csp_runs_relieve(struct csp_runs *runs, struct csp_sample_set *set, size_t beside,
+                     struct csp_diag *diag)
 {
     size_t tables = set->samples.entries.cap * sizeof *set->samples.entries.data +
                     set->samples.slot_count * sizeof *set->samples.slots +
                     set->counts.cap * sizeof *set->counts.data;
-    return set->samples.arena.total + tables > runs->memory ? csp_runs_put(runs, set, diag) : 0;
+    return set->counts.len && set->samples.arena.total + tables + beside > runs->memory
+               ? csp_runs_put(runs, set, diag)
+               : 0;
 }
 
 void csp_runs_free(struct csp_runs *runs)

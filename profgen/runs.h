@@ -15,9 +15,11 @@ struct csp_runs {
     uint64_t bytes; /* in them */
 };
 
-/* Puts the set's samples aside if they take more than they may. Errors: CSP_ERR_IO: $TMPDIR cannot
+/* Puts the set's samples aside if they, and the bytes that are taken `beside` for them, are more
+ * than they may. Errors: CSP_ERR_IO: $TMPDIR cannot
  * be written. */
-int csp_runs_relieve(struct csp_runs *runs, struct csp_sample_set *set, struct csp_diag *diag);
+int csp_runs_relieve(struct csp_runs *runs, struct csp_sample_set *set, size_t beside,
+                     struct csp_diag *diag);
 /* The same whatever they take. */
 int csp_runs_put(struct csp_runs *runs, struct csp_sample_set *set, struct csp_diag *diag);
 /* Delivers all samples of all runs in order, equal ones added up. Returns how often a count became

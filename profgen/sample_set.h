@@ -49,6 +49,7 @@ struct csp_sample_set {
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
     CSP_VEC(uint8_t) possible; /* of samples that were checked: all their runs can have been */
+    uint64_t put_aside;        /* how often all samples were: then numbers are others' */
     uint64_t saturated;        /* additions after which a count stayed at its maximum */
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "profgen/aggregate.h"
+#include "profgen/aggregate_reader.h"
 #include "profgen/runs.h"
 
 #include <stdlib.h>
@@ -101,7 +102,7 @@ static struct csp_buf merge(struct csp_buf *const *inputs, size_t count)
         assert_int_equal(csp_aggregate_parse(&all, inputs[i]->data, inputs[i]->len, "input",
                                              &(struct csp_aggregate_how){0}, &diag),
                          0);
-        assert_int_equal(csp_runs_relieve(&runs, &all.set, &diag), 0);
+        assert_int_equal(csp_runs_relieve(&runs, &all.set, csp_aggregate_beside(&all), &diag), 0);
     }
     struct csp_buf out = bytes_of(&all, &runs);
     csp_runs_free(&runs);
@@ -146,6 +147,44 @@ static void any_tree_of_merges_gives_the_same_bytes(void **state)
     for (int i = 0; i < LEAVES; i++)
         csp_buf_free(&leaves[i]);
     csp_buf_free(&wanted);
+}
+
+/* A file, then samples that were put aside, others in memory, and the file again: what was known of
+ * the first ones is of no use, as other samples have their numbers. */
+static void what_was_put_aside_is_not_guessed(void **state)
+{
+    (void)state;
+    srandom(5);
+    struct csp_buf first = random_aggregate(1), second = random_aggregate(2), wanted, got;
+    struct csp_buf *const inputs[] = {&first, &second, &first};
+    struct csp_aggregate all = csp_aggregate_empty(), other = csp_aggregate_empty();
+    struct csp_runs runs = {.memory = SIZE_MAX}, none = {.memory = SIZE_MAX};
+    const struct csp_aggregate_how how = {.duplicates = true};
+    assert_int_equal(csp_aggregate_parse(&other, second.data, second.len, "b", &how, &diag), 0);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(csp_aggregate_parse(&all, first.data, first.len, "a", &how, &diag), 0);
+    assert_true(csp_aggregate_beside(&all));
+    assert_int_equal(csp_runs_put(&runs, &all.set, &diag), 0);
+    assert_int_equal(csp_aggregate_merge(&all, &other, "b", &how, &diag), 0);
+    assert_int_equal(csp_aggregate_parse(&all, first.data, first.len, "a", &how, &diag), 0);
+    got = bytes_of(&all, &runs);
+    csp_aggregate_free(&all);
+    all = csp_aggregate_empty();
+    for (int i = 0; i < 4; i++) {
+        const struct csp_buf *input = inputs[i % 3];
+        assert_int_equal(csp_aggregate_parse(&all, input->data, input->len, "x", &how, &diag), 0);
+        csp_guesses_free(&all.reader->guesses);
+    }
+    wanted = bytes_of(&all, &none);
+    assert_int_equal(got.len, wanted.len);
+    assert_memory_equal(got.data, wanted.data, wanted.len);
+    csp_runs_free(&runs);
+    csp_aggregate_free(&all);
+    csp_aggregate_free(&other);
+    csp_buf_free(&first);
+    csp_buf_free(&second);
+    csp_buf_free(&wanted);
+    csp_buf_free(&got);
 }
 
 static uint64_t total(const struct csp_sample_set *set)
@@ -245,6 +284,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_tree_of_merges_gives_the_same_bytes),
+        cmocka_unit_test(what_was_put_aside_is_not_guessed),
         cmocka_unit_test(a_weight_is_as_many_merges),
         cmocka_unit_test(counts_stop_at_their_maximum_and_tell),
         cmocka_unit_test(an_input_is_not_counted_twice),

@@ -1,0 +1,41 @@
+/* What the files that read aggregates share. Inside of profgen only. */
+#ifndef CSP_PROFGEN_AGGREGATE_READER_H
+#define CSP_PROFGEN_AGGREGATE_READER_H
+
+#include "profgen/blocks.h"
+#include "profgen/guesses.h"
+
+enum { CSP_READER_QUEUE = 16 }; /* a power of two */
+
+struct csp_decoded_sample {
+    struct csp_buf sample; /* a struct csp_flat_sample; empty: none */
+    uint32_t hash, key;
+    uint64_t count;
+};
+
+/* What is read is added to a set that may have branches, callers and samples already: the numbers
+ * in the file are looked up once, and then translated. Kept from one file to the next. */
+struct csp_aggregate_reader {
+    struct csp_block_reader blocks;
+    struct csp_sample_set *set;
+    CSP_VEC(uint32_t) branches, callers; /* what the numbers in the file are in the set */
+    uint64_t weight;
+    struct csp_diag *diag;
+    struct csp_guesses guesses;
+    bool guessing;
+    /* Samples that were read, and how many of them went in and came out; those of them that were
+     * decoded, and how many went in. */
+    struct csp_raw_sample raw[CSP_READER_QUEUE];
+    size_t raw_in, raw_out;
+    struct csp_decoded_sample decoded[CSP_READER_QUEUE];
+    size_t decoded_in;
+};
+
+int csp_aggregate_malformed(const struct csp_aggregate_reader *reader, const char *expected);
+/* Goes to an item, which must be there. */
+int csp_aggregate_next_item(struct csp_aggregate_reader *reader, const char *expected);
+/* All samples, to the end of the file. */
+int csp_aggregate_read_samples(struct csp_aggregate_reader *reader);
+void csp_aggregate_reader_free(struct csp_aggregate_reader *reader);
+
+#endif
