@@ -3,6 +3,7 @@
 #include "base/messages.h"
 #include "base/progress.h"
 #include "cache/store.h"
+#include "cli/gen_each.h"
 #include "cli/gen_options.h"
 #include "cli/gen_recordings.h"
 #include "cli/gen_report.h"
@@ -10,126 +11,6 @@
 #include "profgen/aggregate_input.h"
 #include "profgen/result_store.h"
 #include "profgen/resume.h"
-
-#include <string.h>
-#include <sys/stat.h>
-
-/* BOLT's inputs are flat counts of addresses. */
-static int choose_bolt(struct gen *gen)
-{
-    struct csp_profgen_options *options = &gen->options;
-    int format = (int)options->profile.format;
-    if (format != CSP_FORMAT_PREAGG && format != CSP_FORMAT_FDATA)
-        return CSP_EXIT_DONE;
-    if (gen->unsymbolized.len || gen->profile_path || options->compat)
-        return csp_cli_usage(gen->cli, "what BOLT reads is made of samples: -i, --perfscript, "
-                                       "--aggregate, without --compat");
-    options->bolt = format == CSP_FORMAT_PREAGG ? CSP_BOLT_PREAGG : CSP_BOLT_FDATA;
-    options->mode = CSP_PROFGEN_FLAT;
-    return CSP_EXIT_DONE;
-}
-
-/* Among the recordings there may be aggregates. */
-static void sort_inputs(struct gen *gen)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < gen->inputs.len; i++) {
-        const char *path = gen->inputs.data[i];
-        if (csp_aggregate_is(path))
-            csp_vec_push(&gen->aggregates, path);
-        else
-            gen->inputs.data[kept++] = path;
-    }
-    gen->inputs.len = kept;
-}
-
-/* Takes the place of a bundle: what is in it. */
-static int open_bundle(struct gen *gen)
-{
-    size_t found = gen->inputs.len;
-    for (size_t i = 0; i < gen->inputs.len; i++)
-        if (csp_archive_is(gen->inputs.data[i]))
-            found = i;
-    if (found == gen->inputs.len)
-        return CSP_EXIT_DONE;
-    if (gen->inputs.len > 1 || gen->symfs)
-        return csp_cli_usage(gen->cli, "a bundle goes alone: make aggregates of it and of others, "
-                                       "and merge those");
-    int error = csp_bundle_open(&gen->bundle, gen->inputs.data[0], &gen->cli->diag);
-    if (error)
-        return (int)csp_error_exit(error);
-    gen->inputs.len = 0;
-    for (size_t i = 0; i < gen->bundle.inputs.len; i++)
-        csp_vec_push(&gen->inputs, gen->bundle.inputs.data[i]);
-    struct stat status;
-    if (stat(gen->bundle.symfs, &status) == 0)
-        gen->symfs = gen->bundle.symfs;
-    if (!gen->options.binary_path)
-        gen->options.binary_path = gen->bundle.program;
-    return CSP_EXIT_DONE;
-}
-
-static int check_output(const struct gen *gen)
-{
-    const char *output = gen->output_path;
-    int format = (int)gen->options.profile.format;
-    bool is_text = format == CSP_PROFILE_TEXT || format == CSP_FORMAT_PREAGG ||
-                   format == CSP_FORMAT_FDATA || gen->options.skip_symbolization;
-    int code = csp_cli_check_output(gen->cli, output, is_text);
-    for (size_t i = 0; i < gen->inputs.len && !code; i++)
-        if (!csp_aggregate_is(gen->inputs.data[i])) /* may grow in its place */
-            code = csp_cli_check_input(gen->cli, output, gen->inputs.data[i]);
-    for (size_t i = 0; i < gen->scripts.len && !code; i++)
-        code = csp_cli_check_input(gen->cli, output, gen->scripts.data[i]);
-    return code ? code : csp_cli_check_input(gen->cli, output, gen->options.binary_path);
-}
-
-static int check_options(struct gen *gen)
-{
-    int code = check_output(gen);
-    if (code == CSP_EXIT_DONE)
-        code = open_bundle(gen);
-    if (code != CSP_EXIT_DONE)
-        return code;
-    sort_inputs(gen);
-    struct csp_profgen_options *options = &gen->options;
-    size_t samples = gen->inputs.len + gen->scripts.len + gen->aggregates.len;
-    int kinds = (samples != 0) + (gen->unsymbolized.len != 0) + (gen->branch_lists.len != 0) +
-                (gen->profile_path != NULL);
-    if (kinds > 1)
-        return csp_cli_usage(gen->cli, "samples (-i, --perfscript, --aggregate), --branch-list, "
-                                       "--unsymbolized-profile and --llvm-sample-profile do not "
-                                       "go together");
-    if (gen->branch_lists.len &&
-        (options->mode == CSP_PROFGEN_CONTEXTS || options->mode == CSP_PROFGEN_LINE_CONTEXTS))
-        return csp_cli_usage(gen->cli, "a branch list tells of no contexts: its profile is flat");
-    options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
-    options->digests = options->aggregate || gen->aggregates.len || samples > 1;
-    if (gen->resume && (!options->aggregate || options->duplicates))
-        return csp_cli_usage(gen->cli, "--resume is for --format aggregate, which tells what it is "
-                                       "of, without --allow-duplicates");
-    if (options->compat && (options->aggregate || gen->aggregates.len))
-        return csp_cli_usage(gen->cli, "aggregates hold what llvm-profgen 22 takes no notice of: "
-                                       "they do not go with --compat");
-    for (size_t i = 0; options->digests && i < gen->inputs.len; i++)
-        if (!strcmp(gen->inputs.data[i], "-"))
-            return csp_cli_usage(gen->cli, "a recording from standard input cannot be told from "
-                                           "others: put it in a file");
-    if (options->aggregate && (gen->unsymbolized.len || gen->branch_lists.len || gen->profile_path))
-        return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
-                                       "--aggregate");
-    if (!kinds) {
-        csp_vec_push(&gen->inputs, "csprof.data");
-        code = csp_cli_check_input(gen->cli, gen->output_path, "csprof.data");
-        if (code != CSP_EXIT_DONE)
-            return code;
-    }
-    if (!gen->inputs.len && !gen->options.binary_path)
-        return csp_cli_usage(gen->cli, "this input needs the binary too: name it with -b");
-    if (gen->detailed_warnings)
-        gen->cli->verbose = true;
-    return choose_bolt(gen);
-}
 
 static int read_recordings(struct gen *gen, struct csp_profgen *profgen, struct csp_diag *diag)
 {
@@ -280,6 +161,81 @@ static int write_output(struct gen *gen, const struct csp_buf *profile)
     return csp_output_commit(&output, &gen->cli->diag);
 }
 
+/* One profile of one binary. Returns an exit code. */
+static int run_one(struct gen *gen)
+{
+    struct csp_profgen profgen = {0};
+    struct csp_buf profile = {0};
+    if (gen->resume && is_done(gen)) {
+        csp_cli_resumed(gen->cli, gen->output_path);
+        return CSP_EXIT_DONE;
+    }
+    int error = find_or_generate(gen, &profgen, &profile);
+    if (!error)
+        error = write_output(gen, &profile);
+    if (!error)
+        error = csp_gen_check_quality(gen, &profgen.stats.checks);
+    if (!error || error == -CSP_ERR_QUALITY)
+        csp_gen_print_summary(gen, &profgen);
+    csp_profgen_close(&profgen);
+    csp_buf_free(&profile);
+    csp_gen_close_recordings(gen);
+    return (int)csp_error_exit(error);
+}
+
+/* A profile of each target. Of files that were only found in the recordings, some may have neither
+ * probes nor lines: that is told, and no failure while there is a profile of another. */
+static int run_targets(struct gen *gen, const csp_gen_targets *targets)
+{
+    size_t made = 0;
+    int code = CSP_EXIT_DONE;
+    for (size_t i = 0; i < targets->len && code == CSP_EXIT_DONE; i++) {
+        gen->options.binary_path = targets->data[i].binary;
+        gen->output_path = targets->data[i].output;
+        code = csp_gen_check_output(gen);
+        if (code == CSP_EXIT_DONE)
+            code = run_one(gen);
+        made += code == CSP_EXIT_DONE;
+        bool may_fail = !gen->binaries.len && (made || i + 1 < targets->len);
+        if (code == CSP_EXIT_INPUT && may_fail)
+            code = CSP_EXIT_DONE;
+    }
+    if (code == CSP_EXIT_DONE)
+        csp_note(&gen->cli->diag, "%zu of %zu binaries have a profile", made, targets->len);
+    return code;
+}
+
+static int run_each(struct gen *gen)
+{
+    csp_gen_targets targets = {0};
+    struct csp_buf text = {0};
+    struct csp_json json = {.out = &text};
+    if (gen->cli->json)
+        gen->results = &json;
+    csp_json_object(&json, NULL);
+    csp_json_array(&json, "profiles");
+    int code = csp_gen_find_targets(gen, &targets);
+    if (code == CSP_EXIT_DONE)
+        code = run_targets(gen, &targets);
+    csp_json_end(&json);
+    csp_json_end(&json);
+    if (gen->cli->json && code == CSP_EXIT_DONE)
+        fwrite(text.data, 1, text.len, stdout);
+    csp_gen_free_targets(&targets);
+    csp_buf_free(&text);
+    return code;
+}
+
+static int run_wanted(struct gen *gen)
+{
+    bool each = csp_gen_is_pattern(gen->output_path);
+    if (gen->binaries.len > 1 && !each)
+        return csp_cli_usage(gen->cli, "several binaries have a profile each: -o needs %%b, the "
+                                       "binary's name, or %%i, its build-id, in it");
+    gen->options.store = csp_store_open_usual(&gen->cli->diag);
+    return each ? run_each(gen) : run_one(gen);
+}
+
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     struct gen gen = {.cli = cli,
@@ -287,28 +243,12 @@ static int run(struct csp_cli *cli, int argc, char **argv)
                       .output_path = "csprof.prof",
                       .density_threshold = 50,
                       .engine = csp_engine_create_native};
-    struct csp_profgen profgen = {0};
-    struct csp_buf profile = {0};
     int code = csp_gen_parse(&gen, argc, argv);
     gen.options.threads = cli->threads;
     if (code == CSP_EXIT_DONE)
-        code = check_options(&gen);
-    bool done = code == CSP_EXIT_DONE && gen.resume && is_done(&gen);
-    if (done)
-        csp_cli_resumed(cli, gen.output_path);
-    if (code == CSP_EXIT_DONE && !done) {
-        gen.options.store = csp_store_open_usual(&cli->diag);
-        int error = find_or_generate(&gen, &profgen, &profile);
-        if (!error)
-            error = write_output(&gen, &profile);
-        if (!error)
-            error = csp_gen_check_quality(&gen, &profgen.stats.checks);
-        if (!error || error == -CSP_ERR_QUALITY)
-            csp_gen_print_summary(&gen, &profgen);
-        code = (int)csp_error_exit(error);
-        csp_profgen_close(&profgen);
-    }
-    csp_buf_free(&profile);
+        code = csp_gen_check_options(&gen);
+    if (code == CSP_EXIT_DONE)
+        code = run_wanted(&gen);
     csp_gen_close_recordings(&gen);
     csp_store_close(gen.options.store);
     csp_bundle_close(&gen.bundle);
@@ -317,6 +257,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_vec_free(&gen.aggregates);
     csp_vec_free(&gen.unsymbolized);
     csp_vec_free(&gen.branch_lists);
+    csp_vec_free(&gen.binaries);
     return code;
 }
 
@@ -344,7 +285,9 @@ const struct csp_command csp_command_gen = {
         "  --allow-duplicates  count an input twice that is there twice; else that is an error\n"
         "  -b, --binary FILE   the binary that ran, not stripped (by default the program that most "
         "of\n"
-        "                      the recording's samples were taken in; a library: its file)\n"
+        "                      the recording's samples were taken in; a library: its file); again "
+        "for more,\n"
+        "                      with a pattern for -o\n"
         "  --branch-list FILE  what simpleperf's inject writes: counts of ranges and branches\n"
         "  --unsymbolized-profile FILE\n"
         "                      counters by address, as --skip-symbolization writes them (--up)\n"
@@ -363,7 +306,13 @@ const struct csp_command csp_command_gen = {
         "  --symfs DIR         where the recording's files are, instead of at their own paths\n"
         "\n"
         "output:\n"
-        "  -o, --output FILE   where to write (csprof.prof)\n"
+        "  -o, --output FILE   where to write (csprof.prof); with %b, the binary's file name, or "
+        "%i, "
+        "its\n"
+        "                      build-id, in it (%% is a percent sign then): a profile of each "
+        "binary "
+        "that\n"
+        "                      -b names, or else of each file that samples were taken in\n"
         "  --format F          extbinary (default), text, or binary (no profiles by probes);\n"
         "                      aggregate: all samples, to be merged with others and made a profile "
         "later;\n"

@@ -39,8 +39,8 @@ static const struct option options[] = {
     {"--data-access-perftrace", TEXT, IN(data_access_path), 0, NULL},
     {"--pid", COUNT64, IN(options.pid), IN(options.has_pid), NULL},
     {"--kernel", SWITCH, IN(options.kernel), 0, NULL},
-    {"-b", TEXT, IN(options.binary_path), 0, NULL},
-    {"--binary", TEXT, IN(options.binary_path), 0, NULL},
+    {"-b", FILES, IN(binaries), 0, NULL},
+    {"--binary", FILES, IN(binaries), 0, NULL},
     {"--debug-binary", TEXT, IN(options.debug_path), 0, NULL},
     {"--dwp", TEXT, IN(options.dwp_path), 0, NULL},
     {"--use-dwarf-correlation", SWITCH, IN(options.by_lines), 0, NULL},
@@ -178,6 +178,8 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
             csp_vec_push(&gen->branch_lists, value);
         else if (option->offset == IN(aggregates))
             csp_vec_push(&gen->aggregates, value);
+        else if (option->offset == IN(binaries))
+            csp_vec_push(&gen->binaries, gen->options.binary_path = value);
         else
             csp_vec_push(&gen->scripts, value);
         return true;

@@ -20,7 +20,8 @@ struct gen {
     struct csp_cli *cli;
     struct csp_profgen_options options;
     CSP_VEC(const char *) inputs, scripts, aggregates, unsymbolized, branch_lists;
-    const char *profile_path; /* a profile instead of samples */
+    CSP_VEC(const char *) binaries; /* of -b; options.binary_path is the one at hand */
+    const char *profile_path;       /* a profile instead of samples */
     const char *data_access_path;
     CSP_VEC(struct csp_recording *) recordings;
     struct csp_messages *opening; /* of each: what was told while it was opened */
@@ -31,10 +32,15 @@ struct gen {
     bool show_density, detailed_warnings, resume;
     double max_bogus; /* per cent of samples that may be rejected for breaking a rule */
     bool has_max_bogus;
+    struct csp_json *results; /* null: the one result is an object of its own */
 };
 
 /* Reads the command line into `gen`, whose defaults are set. Returns an exit code. */
 int csp_gen_parse(struct gen *gen, int argc, char **argv);
+/* Sorts the inputs and checks the options. Returns an exit code. */
+int csp_gen_check_options(struct gen *gen);
+/* Whether `output_path` can be written: it is no input, and no terminal. Returns an exit code. */
+int csp_gen_check_output(const struct gen *gen);
 /* All options that a result depends on, except the contents of files. */
 void csp_gen_options_key(const struct gen *gen, struct csp_run_key *key);
 

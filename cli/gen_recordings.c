@@ -50,6 +50,7 @@ void csp_gen_close_recordings(struct gen *gen)
     for (size_t i = 0; gen->opening && i < gen->inputs.len; i++)
         csp_messages_free(&gen->opening[i]);
     free(gen->opening);
+    gen->opening = NULL;
     csp_vec_free(&gen->recordings);
 }
 

@@ -59,11 +59,11 @@ void csp_gen_print_summary(const struct gen *gen, const struct csp_profgen *prof
         print_density(gen, stats->profile.density);
     if (gen->cli->json) {
         struct csp_buf text = {0};
-        struct csp_json json = {.out = &text};
-        csp_json_object(&json, NULL);
-        csp_profgen_json(profgen, &json);
-        csp_json_string(&json, "output", gen->output_path);
-        csp_json_end(&json);
+        struct csp_json own = {.out = &text}, *json = gen->results ? gen->results : &own;
+        csp_json_object(json, NULL);
+        csp_profgen_json(profgen, json);
+        csp_json_string(json, "output", gen->output_path);
+        csp_json_end(json);
         fwrite(text.data, 1, text.len, stdout);
         csp_buf_free(&text);
         return;

@@ -5,7 +5,7 @@
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-needs clang-22 ld.lld-22 llvm-nm-22
+needs clang-22 ld.lld-22 llvm-nm-22 llvm-readelf-22
 needs_emulator
 [ -d /usr/aarch64-linux-gnu/include ] || skip "libc6-dev-arm64-cross is not installed"
 cd "$work" || exit 1
@@ -43,6 +43,36 @@ has_no "its library is not in its profile" 'library_work:'
 gen -i program.data -b libwork.so
 has "the library's profile, of the same recording" '^library_work:'
 has_no "the program is not in its library's profile" '^main:'
+
+# ---- both at once: -o with a pattern ----
+# In the C library samples were taken, too, but it has neither probes nor lines.
+mkdir each
+each() { "$csprof" gen -q -i program.data --format text "$@" 2>messages || fail "gen $*: $(cat messages)"; }
+each -b program -b libwork.so -o 'each/%b.prof'
+has "%b is the binary's name: the program's profile" '^main:' each/program.prof
+has "... and its library's, of one run" '^library_work:' each/libwork.so.prof
+gen -i program.data -b libwork.so
+cmp profile each/libwork.so.prof && echo "ok: each is what a run of its own makes" || fail "not the same"
+each -o 'each/all-%b' # those that samples were taken in
+cmp each/program.prof each/all-program && cmp each/libwork.so.prof each/all-libwork.so &&
+    echo "ok: without -b: all files that samples were taken in and that there is a profile of" || fail "not the same"
+each -b program -o 'each/100%%-%i'
+id=$(llvm-readelf-22 --notes program | sed -n 's/.*Build ID: //p')
+cmp each/program.prof "each/100%-$id" && echo "ok: %i is the build-id, %% a percent sign" || ls each
+"$csprof" gen --json -i program.data -b program -b libwork.so -o 'each/%b' >json 2>messages &&
+    [ "$(grep -c '"output"' json)" = 2 ] && has "one object has all results" '^  "profiles": \[' json || cat json messages
+refuses() { # WHAT PATTERN OPTION...
+    local what=$1 pattern=$2
+    shift 2
+    "$csprof" gen -q -i program.data "$@" 2>messages && fail "$what: it did not fail"
+    has "$what" "$pattern" messages
+}
+refuses "two binaries and one name" "-o needs %b" -b program -b libwork.so -o one
+mkdir copy && cp libwork.so copy
+refuses "two binaries of one name" 'would be written for libwork.so and for copy/libwork.so' -b libwork.so -b copy/libwork.so -o '%b.prof'
+compile "${frames[@]}" -Wl,--build-id=none -shared -fPIC -o nameless.so library.c
+refuses "a binary without build-id" 'nameless.so has no build-id' -b nameless.so -o '%i.prof'
+
 mv libwork.so elsewhere.so
 gen -i program.data
 has "a missing library is named, with what it would have told" 'libwork.so .*was not found.*went there [0-9]+ times' messages
