@@ -14,8 +14,9 @@ enum { MUCH = 2 << 20, MEMORY_MAX = 64 << 20, LARGE_PAGE = 2 << 20 };
 
 /* What a mapped block lies behind. */
 struct room {
-    size_t size; /* of the mapping */
-    bool is_memory;
+    size_t size;     /* of the mapping */
+    int file;        /* that it is of; -1: memory … */
+    bool is_counted; /* … of that which may be taken */
 } __attribute__((aligned(64)));
 
 static size_t memory_taken; /* atomic */
@@ -65,30 +66,42 @@ static void *map_room(size_t wanted)
     int file = is_memory ? -1 : open_room(size);
     int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     struct room *room = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, file, 0);
-    if (file >= 0)
-        close(file); /* the mapping keeps it */
     if (room == MAP_FAILED)
         return csp_realloc_array(NULL, SIZE_MAX, SIZE_MAX);
     if (is_memory)
         madvise(room, size, MADV_HUGEPAGE);
-    *room = (struct room){size, is_memory};
+    *room = (struct room){size, file, is_memory};
     return room + 1;
 }
 
-/* Has a mapped block of memory grow where its pages need not be copied; null when that cannot be.
- */
+static void give_back(size_t size)
+{
+    __atomic_fetch_sub(&memory_taken, size, __ATOMIC_RELAXED);
+}
+
+/* Room for a block to grow where it is: in memory that is counted, or in its file. */
+static bool take_more(const struct room *room, size_t size)
+{
+    if (room->file >= 0)
+        return !fallocate(room->file, 0, 0, (off_t)size);
+    return room->is_counted && take_memory(size - room->size);
+}
+
+/* Has a mapped block grow where its pages need not be copied; null when that cannot be. */
 static void *grow(void *block, size_t wanted)
 {
     struct room room = *room_of(block);
     size_t size = size_for(wanted);
-    if (!room.is_memory || size <= room.size || !take_memory(size - room.size))
+    if (size <= room.size || !take_more(&room, size))
         return NULL;
     struct room *moved = mremap(room_of(block), room.size, size, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) {
-        __atomic_fetch_sub(&memory_taken, size - room.size, __ATOMIC_RELAXED);
+        if (room.is_counted)
+            give_back(size - room.size);
         return NULL;
     }
-    madvise(moved, size, MADV_HUGEPAGE);
+    if (room.is_counted)
+        madvise(moved, size, MADV_HUGEPAGE);
     moved->size = size;
     return moved + 1;
 }
@@ -114,7 +127,9 @@ void csp_big_free(void *block, size_t size)
         return;
     }
     struct room room = *room_of(block);
-    if (room.is_memory)
-        __atomic_fetch_sub(&memory_taken, room.size, __ATOMIC_RELAXED);
+    if (room.is_counted)
+        give_back(room.size);
     munmap(room_of(block), room.size);
+    if (room.file >= 0)
+        close(room.file);
 }
