@@ -3,11 +3,12 @@
 #
 # A snapshot: the native engine, cold, warm and on two threads, OpenCSD's full decoder and its packet
 # reader, in one run. A perf.data: csprof on one thread and on two beside perf script on the same
-# recording, with the peak of anonymous memory. Without arguments: the corpus ($CSPROF_CORPUS, or
-# ../shared/corpus beside the project). --emulated also records SQLite, CPython and Clang (bench/programs)
-# in the emulator, until about so many bytes of trace each (1G), and measures those. --cpu measures processor
-# time, for machines that do other things too. With FILES=local the programs of a PERF.DATA are where
-# they were recorded, not beside it. A measurement takes $LIMIT seconds at most (600).
+# recording, with the peak of anonymous memory and how many windows a second that is. Without arguments:
+# the corpus ($CSPROF_CORPUS, or ../shared/corpus beside the project). --emulated also records SQLite,
+# CPython and Clang (bench/programs) in the emulator, until about so many bytes of trace each (1G), and
+# measures those. --cpu measures processor time, for machines that do other things too. With FILES=local
+# the programs of a PERF.DATA are where they were recorded, not beside it. A measurement takes $LIMIT
+# seconds at most (600).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${CSPROF_BUILD:-$root/build/release}
@@ -64,7 +65,7 @@ row() { # NAME COMMAND...: against $base, the seconds of perf script, where thos
 }
 
 recording() { # PERF.DATA [local]: the files that were mapped are beside it, or where they were
-    local file=$1 folder base= last= threads format options=()
+    local file=$1 folder base= last= none= threads format options=()
     folder=$(dirname "$file")
     [ "${2:-${FILES:-}}" = local ] || options=(--symfs "$folder")
     printf '### %s\n\n' "$(basename "$folder")/$(basename "$file")"
@@ -81,11 +82,26 @@ recording() { # PERF.DATA [local]: the files that were mapped are beside it, or 
             row "csprof decode --format $format, threads: $threads" \
                 "$csprof" decode -q -i "$file" "${options[@]}" --threads $threads \
                 --format $format -o /dev/null
+            [ "$threads $format" != "1 none" ] || none=$last
         done
     done
     row 'csprof decode --engine opencsd --format none' \
         "$csprof" decode -q -i "$file" "${options[@]}" --engine opencsd --format none -o /dev/null
     echo
+    count_windows "$none" -i "$file" "${options[@]}"
+}
+
+count_windows() { # SECONDS OPTION...: how many windows those were, how many distinct, and how fast
+    local seconds=$1
+    shift
+    "$csprof" decode -q "$@" --format none --json 2>/dev/null | awk -F'[:,]' -v seconds="$seconds" '
+        /"windows":/ { windows = $2 }
+        /"distinct_windows":/ { distinct = $2 }
+        END {
+            if (windows && seconds > 0)
+                printf "%d windows, %d of them distinct: %d thousand windows a second by one thread with --format none, %d thousand distinct ones\n\n",
+                    windows, distinct, windows / seconds / 1e3, distinct / seconds / 1e3
+        }'
 }
 
 # emulate NAME INPUT COMMAND...: a recording of about $emulated bytes of trace, of the command fed with
