@@ -25,8 +25,8 @@ static struct {
     uint64_t other_kinds; /* traced or configured as OpenCSD 1.3.3 does not know, or gets wrong */
     uint64_t nothing;     /* no element: never synchronised */
     uint64_t code_32bit;
-    uint64_t without_context; /* csp_fuzz_begins_without_context */
-    uint64_t no_answer;       /* OpenCSD finds an error, crashes, or takes too long */
+    uint64_t without_context;
+    uint64_t no_answer; /* OpenCSD finds an error, crashes, or takes too long */
     uint64_t compared;
     uint64_t compared_in_part;            /* up to what ends_agreement tells */
     uint64_t returns_back, behind_branch; /* up to an exception of that class */
@@ -354,9 +354,10 @@ static uint64_t *reason_not_to(const struct fuzz_head *head, const struct outcom
         return &counts.other_kinds;
     if (!outcome->count)
         return &counts.nothing;
-    if (outcome->has_32bit)
+    enum csp_fuzz_class class = csp_fuzz_class(head, data, size);
+    if (outcome->has_32bit || class == CSP_FUZZ_32BIT)
         return &counts.code_32bit;
-    return csp_fuzz_begins_without_context(head, data, size) ? &counts.without_context : NULL;
+    return class == CSP_FUZZ_NO_CONTEXT ? &counts.without_context : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)

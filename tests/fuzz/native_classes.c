@@ -15,54 +15,54 @@ static const uint8_t *synchronise(const uint8_t *at, const uint8_t *end)
     return end;
 }
 
-static bool source_begins_without_context(const struct csp_trace_config *config,
-                                          const uint8_t *data, size_t size)
+static enum csp_fuzz_class class_of_source(const struct csp_trace_config *config,
+                                           const uint8_t *data, size_t size)
 {
     struct csp_packet_reader reader;
     struct csp_packet packet;
     const uint8_t *end = data + size, *at = synchronise(data, end);
-    bool has_begun = false;
+    bool has_begun = false, has_context = false;
     csp_packet_reader_init(&reader, config);
     for (size_t length; at < end; at += length) {
         length = csp_packet_read(&reader, at, end, &packet);
         if (!length || packet.type == CSP_PACKET_BAD)
-            return false;
+            break;
         has_begun |= packet.type == CSP_PACKET_TRACE_INFO;
-        if (has_begun && packet.type == CSP_PACKET_ADDRESS)
-            return true;
-        if (has_begun && packet.context.changed)
-            return false;
+        if (has_begun && packet.type == CSP_PACKET_ADDRESS && !has_context)
+            return CSP_FUZZ_NO_CONTEXT;
+        has_context |= has_begun && packet.context.changed;
+        if (packet.context.changed && !packet.context.is_64bit)
+            return CSP_FUZZ_32BIT;
     }
-    return false;
+    return CSP_FUZZ_COMPARABLE;
 }
 
-static bool frames_begin_without_context(const struct fuzz_head *head, const uint8_t *data,
-                                         size_t size)
+static enum csp_fuzz_class class_of_frames(const struct fuzz_head *head, const uint8_t *data,
+                                           size_t size)
 {
     static const uint8_t ids[] = {FUZZ_FIRST_ID, FUZZ_SECOND_ID};
     struct csp_deframer deframer = {0};
-    bool begins = false;
+    enum csp_fuzz_class class = CSP_FUZZ_COMPARABLE;
     csp_deframer_reset(&deframer);
     csp_deframe(&deframer, data, (uint32_t)(size / CSP_FRAME_SIZE));
-    for (size_t i = 0; i < sizeof ids; i++) {
+    for (size_t i = 0; i < sizeof ids && class == CSP_FUZZ_COMPARABLE; i++) {
         struct csp_buf bytes = {0};
         for (size_t k = 0; k < deframer.runs.len; k++) {
             const struct csp_deframed_run *run = &deframer.runs.data[k];
             if (run->id == ids[i])
                 csp_buf_add(&bytes, deframer.bytes.data + run->start, run->end - run->start);
         }
-        begins |=
-            source_begins_without_context(&head->config, (const uint8_t *)bytes.data, bytes.len);
+        class = class_of_source(&head->config, (const uint8_t *)bytes.data, bytes.len);
         csp_buf_free(&bytes);
     }
     csp_deframer_free(&deframer);
-    return begins;
+    return class;
 }
 
-bool csp_fuzz_begins_without_context(const struct fuzz_head *head, const uint8_t *data, size_t size)
+enum csp_fuzz_class csp_fuzz_class(const struct fuzz_head *head, const uint8_t *data, size_t size)
 {
-    return head->formatted ? frames_begin_without_context(head, data, size)
-                           : source_begins_without_context(&head->config, data, size);
+    return head->formatted ? class_of_frames(head, data, size)
+                           : class_of_source(&head->config, data, size);
 }
 
 static bool is_indirect(enum csp_branch_kind kind)

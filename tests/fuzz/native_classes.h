@@ -7,11 +7,16 @@
 #include "fuzz_native.h"
 #include "reference_child.h"
 
-/* An address comes before any context has said which instruction set it is of. OpenCSD takes an
- * address packet of four bytes for all of a 32-bit address until then, and walks to an exception.
- */
-bool csp_fuzz_begins_without_context(const struct fuzz_head *head, const uint8_t *data,
-                                     size_t size);
+enum csp_fuzz_class {
+    CSP_FUZZ_COMPARABLE,
+    /* An address comes before any context has said which instruction set it is of. OpenCSD takes an
+     * address packet of four bytes for all of a 32-bit address until then, and walks to an
+     * exception. */
+    CSP_FUZZ_NO_CONTEXT,
+    /* A context of 32-bit code, which only OpenCSD follows; in it addresses have no upper half. */
+    CSP_FUZZ_32BIT,
+};
+enum csp_fuzz_class csp_fuzz_class(const struct fuzz_head *head, const uint8_t *data, size_t size);
 
 /* Whether the element of this number is an exception that ends no range which we know of, where
  * OpenCSD tells one: */
