@@ -200,6 +200,21 @@ if unshare -m true 2>/dev/null && [ "$(id -u)" = 0 ]; then
     }
     in_mount "mount -o remount,ro $work/mounted;" no_cache_is_no_harm "read-only" 'Read-only file system.*going on without it'
     in_mount "{ head -c 64k /dev/zero >$work/mounted/fill 2>/dev/null; true; };" no_cache_is_no_harm "full" 'No space left.*going on without it'
+    # Filled, and read-only since: what is there serves, and what is not there is made each time.
+    gen filled -i data1 -i data2
+    gen plain --no-cache -i data4 -i data5
+    read_only_serves() {
+        gen served -i data1 -i data2
+        cmp served filled || fail "read-only and filled: another result"
+        expect "read-only and filled: messages" "$(grep -c 'warning' served.messages)" 0
+        gen unkept -i data4 -i data5
+        cmp unkept plain || fail "read-only, and something new: another result"
+        expect "read-only, and something new: messages" \
+            "$(grep -c 'warning: .*Read-only file system.*going on without it' unkept.messages)" 1
+    }
+    unshare -m bash -c "mount --bind cache cache && mount -o remount,bind,ro cache &&
+        $(declare -f gen expect fail read_only_serves)
+        failed=0; read_only_serves; exit \$failed" || failed=1
 else
     echo "left out: read-only and full file systems, because nothing can be mounted here"
 fi
