@@ -165,18 +165,28 @@ static struct csp_profile_zero_set *zero_sets(const struct csp_probes *probes,
     return sets;
 }
 
-/* From counters to a profile, not finished yet. */
-static int generate(struct csp_profgen *gen, const struct csp_counters *counters,
-                    struct csp_diag *diag)
+static bool needs_sizes(const struct csp_profgen *gen)
+{
+    return !gen->flat && csp_preinline_needs_sizes(&gen->options.profile.preinline);
+}
+
+/* From counters to a profile, not finished yet. The counters are empty then: they and the profile
+ * take much memory, each. */
+static int generate(struct csp_profgen *gen, struct csp_inline_sizes **sizes, struct csp_diag *diag)
 {
     const struct csp_profgen_options *options = &gen->options;
+    struct csp_counters *counters = &gen->counters;
     struct csp_context_tree tree = {0};
     int error = make_tree(gen, counters, &tree, diag);
     if (!error)
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
         error = explain_no_counts(gen, counters, diag);
+    if (!error && needs_sizes(gen))
+        *sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
     if (!error) {
+        csp_counters_free(counters);
+        *counters = (struct csp_counters){0};
         struct csp_profile_zero_place *places;
         struct csp_profile_zero_set *sets = zero_sets(&gen->program.probes, &places);
         gen->profile = csp_context_profile(
@@ -283,7 +293,8 @@ static const char **function_names(const struct csp_program *program)
     return names;
 }
 
-static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
+static int finish_profile(struct csp_profgen *gen, struct csp_inline_sizes *sizes,
+                          struct csp_buf *out, struct csp_diag *diag)
 {
     struct csp_profile_options options = gen->options.profile;
     const char **names = NULL;
@@ -297,14 +308,8 @@ static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct c
     if (!gen->flat && options.preinline.enabled && !gen->options.compat &&
         !options.preinline.across_units)
         options.preinline.units = units = csp_units_create(&gen->program);
-    if (!gen->flat && csp_preinline_needs_sizes(&options.preinline))
-        options.sizes =
-            gen->counters_given || gen->stats.distinct_samples
-                ? csp_inline_sizes_of_counters(&gen->program, &gen->counters, gen->options.compat)
-                : csp_inline_sizes_of_profile(&gen->program, gen->profile);
+    options.sizes = sizes;
     int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);
-    if (options.sizes)
-        csp_inline_sizes_destroy(options.sizes);
     if (units)
         csp_units_destroy(units);
     free(names);
@@ -339,10 +344,15 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);
     } else {
+        struct csp_inline_sizes *sizes = NULL;
         if (!error && !gen->profile)
-            error = generate(gen, &gen->counters, diag);
+            error = generate(gen, &sizes, diag);
+        else if (!error && needs_sizes(gen))
+            sizes = csp_inline_sizes_of_profile(&gen->program, gen->profile);
         if (!error)
-            error = finish_profile(gen, out, diag);
+            error = finish_profile(gen, sizes, out, diag);
+        if (sizes)
+            csp_inline_sizes_destroy(sizes);
     }
     stats->profile_bytes = out->len - before;
     stats->call_probes_rebuilt = gen->program.call_probes_rebuilt;
