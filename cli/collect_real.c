@@ -152,6 +152,7 @@ void csp_collect_json(const struct csp_collect *collect, const struct csp_sessio
     csp_json_real(json, "own_cpu_seconds", result->own_seconds);
     csp_json_number(json, "bytes", result->bytes);
     csp_json_number(json, "files", result->files);
+    csp_json_bool(json, "became_user", result->became_user);
     csp_json_number(json, "rings", result->rings);
     csp_json_number(json, "events", result->events);
     csp_json_number(json, "threads_attached", result->threads);
@@ -205,6 +206,9 @@ int csp_collect_run_session(struct csp_collect *collect, struct csp_session_resu
     options->cpus = collect->cpus.cpus.len ? &collect->cpus : NULL;
     options->recorder_command = collect->recorder_command;
     options->output_to_stderr = collect->cli->json;
+    struct csp_user user;
+    if (csp_sudo_user(&user))
+        options->user = &user;
     return csp_session_run(options, result, &collect->cli->diag);
 }
 

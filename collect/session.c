@@ -221,6 +221,31 @@ static void finish_workload(struct csp_session *session, int signals)
     session->result->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Everything is open; what comes from the kernel, and from the programs that run, is dealt with
+ * without the rights that opening took. */
+static int become_user(struct csp_session *session)
+{
+    const struct csp_session_options *options = session->options;
+    const struct csp_user *user = options->user;
+    if (!user || options->live)
+        return 0;
+    if (!csp_writer_give(session->writer, user->uid, user->gid))
+        csp_warn(session->diag, "%s: cannot give it to user %u: %s", session->output,
+                 (unsigned)user->uid, strerror(errno));
+    if (options->keep_files && !csp_user_may_create(user, session->output)) {
+        csp_warn(session->diag,
+                 "%s: user %u may not make the files that follow: recording goes on "
+                 "as root",
+                 session->output, (unsigned)user->uid);
+        return 0;
+    }
+    if (!csp_become_user(user, session->has_workload))
+        return csp_fail(session->diag, CSP_ERR_FAILED, "cannot become user %u, who called sudo: %s",
+                        (unsigned)user->uid, strerror(errno));
+    session->result->became_user = true;
+    return 0;
+}
+
 static int start(struct csp_session *session, const sigset_t *mask)
 {
     const struct csp_session_options *options = session->options;
@@ -262,6 +287,8 @@ static int start(struct csp_session *session, const sigset_t *mask)
     if (!on_exec)
         csp_session_switch(session, false, PERF_EVENT_IOC_ENABLE);
     error = csp_session_stagger(session);
+    if (!error)
+        error = become_user(session);
     if (!error && session->has_workload)
         error = csp_workload_go(&session->workload, options->command[0], session->diag);
     return error;

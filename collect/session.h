@@ -4,6 +4,7 @@
 #define CSP_COLLECT_SESSION_H
 
 #include "collect/event_set.h"
+#include "collect/privileges.h"
 #include "collect/processes.h"
 #include "collect/ring.h"
 #include "collect/slice.h"
@@ -35,6 +36,7 @@ struct csp_session_options {
     uint32_t keep_files; /* with size_limit: go on in OUTPUT.2, ...; so many stay. 0: stop */
     uint64_t data_size, aux_size; /* of each CPU's rings; powers of two; 0: chosen */
     bool output_to_stderr;
+    const struct csp_user *user; /* to become once everything is open; or null */
 };
 
 enum csp_session_stop {
@@ -68,6 +70,7 @@ struct csp_session_result {
     /* With a plan that has a phase: what was reached, and on how many CPUs it is not near. */
     uint64_t least_phase, most_phase;
     uint32_t bad_phases;
+    bool became_user;
 };
 
 /* Records until what was asked for ends, or SIGINT, SIGTERM or SIGHUP comes. They are passed on to

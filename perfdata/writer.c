@@ -51,6 +51,11 @@ void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
         csp_buf_add(&writer->buffer, data, size);
 }
 
+bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid)
+{
+    return fchown(writer->fd, uid, gid) == 0;
+}
+
 uint64_t csp_writer_size(const struct csp_writer *writer)
 {
     return writer->written + writer->buffer.len;

@@ -38,6 +38,8 @@ void csp_writer_build_id(struct csp_writer *writer, uint16_t cpumode, uint32_t p
 
 /* Hands what is buffered to the kernel. */
 void csp_writer_flush(struct csp_writer *writer);
+/* Makes the file another user's. False with errno. */
+bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid);
 /* How many bytes the file has so far, buffered ones included. */
 uint64_t csp_writer_size(const struct csp_writer *writer);
 /* errno of the first write that failed; 0 while all is well. */

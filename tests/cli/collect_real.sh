@@ -229,6 +229,35 @@ if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
     expect 4 "not allowed" su nobody -s /bin/sh -c "cd $work/user && ./csprof collect --strategy clock -a"
 fi
 
+# Under sudo: what is open stays open, nothing else is root's. (sudo tells who called by these.)
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    export SUDO_UID=$(id -u nobody) SUDO_GID=$(id -g nobody)
+    mkdir -m 777 users
+    ./p 100000 &
+    other=$!
+    "$CSPROF" collect --strategy clock -q -p $other -o owned.data &
+    recorder=$!
+    sleep 0.5
+    of_recorder() { sed -n "s/^$1:[\t ]*\([^\t]*\).*/\1/p" /proc/$recorder/status; }
+    [ "$(of_recorder Uid) $(of_recorder CapEff)" = "$SUDO_UID 0000000000000000" ] || fail "sudo: $(cat /proc/$recorder/status)"
+    kill -INT $recorder
+    wait $recorder || fail "sudo: exit code $?"
+    [ "$(samples owned.data)" -gt 5 ] || fail "sudo: $(samples owned.data) samples"
+    [ "$(stat -c %u:%g owned.data)" = "$SUDO_UID:$SUDO_GID" ] || fail "sudo: the file is $(stat -c %u:%g owned.data)'s"
+    kill $other
+    "$CSPROF" collect --strategy clock -o users/owned --json --period 20000 --max-size 60k --rotate 9 -- ./p 100000 >out 2>err &
+    recorder=$!
+    sleep 1
+    [ "$(of_recorder CapEff)" = 0000000000000020 ] || fail "sudo with a program: $(of_recorder CapEff)" # CAP_KILL
+    kill -TERM $recorder # who must still be able to end root's program
+    wait $recorder
+    [ $? = 143 ] && [ "$(number files)" -ge 2 ] && [ "$(number became_user)" = True ] || fail "sudo with a program: $(cat out err)"
+    [ "$(stat -c %u users/* | sort -u)" = "$SUDO_UID" ] || fail "sudo with a program: $(ls -l users)"
+    expect 0 "goes on as root" "$CSPROF" collect --strategy clock --json --max-size 60k --rotate 9 -o mine -- ./p 10
+    [ "$(number became_user)" = False ] || fail "sudo: $(cat out)"
+    unset SUDO_UID SUDO_GID
+fi
+
 # Plans.
 expect 0 "" "$CSPROF" collect --dry-run --strategy user-stagger --period 100003 --window 5000 -- ./p
 grep -q "pause         5000 cycles after each resume" out && grep -q "^perf cannot do the same" out || { fail "--dry-run:"; cat out; }
