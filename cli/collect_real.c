@@ -7,6 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What is in the way of the next better strategy: after a colon that says what the chosen one
+ * gives. */
+static char *why_not_better(const struct csp_collect *collect,
+                            const struct csp_assessment *assessment)
+{
+    bool cpus = collect->system_wide && !collect->session.cgroup;
+    for (int i = (int)collect->strategy - 1; i >= 0; i--) {
+        const struct csp_strategy_verdict *verdict = &assessment->of[i];
+        if (verdict->lacks.len && (cpus || i != CSP_STRATEGY_USER_STAGGER))
+            return csp_asprintf("; %s would be better, but %s",
+                                csp_strategy_name((enum csp_strategy)i),
+                                verdict->lacks.data[0].what);
+    }
+    return csp_strdup("");
+}
+
 /* The strategy, and why; or why not. */
 static int choose_strategy(struct csp_collect *collect, const struct csp_target *target,
                            const struct csp_assessment *assessment)
@@ -20,8 +36,10 @@ static int choose_strategy(struct csp_collect *collect, const struct csp_target 
         collect->strategy = collect->system_wide && !collect->session.cgroup
                                 ? assessment->best_of_cpus
                                 : assessment->best;
-        csp_note(diag, "strategy %s: %s", csp_strategy_name(collect->strategy),
-                 assessment->of[collect->strategy].gives);
+        char *better = why_not_better(collect, assessment);
+        csp_note(diag, "strategy %s: %s%s", csp_strategy_name(collect->strategy),
+                 assessment->of[collect->strategy].gives, better);
+        free(better);
     }
     const struct csp_strategy_verdict *verdict = &assessment->of[collect->strategy];
     for (size_t i = 0; i < verdict->lacks.len; i++)

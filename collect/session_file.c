@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+enum { TYPE_SOFTWARE = 1, TYPE_TRACEPOINT = 2, SOFTWARE_DUMMY = 9 };
 #define UNIT "sys/bus/event_source/devices/cs_etm/cpu%u/"
 
 /* A trace unit's registers as the kernel shows them; what tools/perf/arch/arm/util/cs-etm.c stores.
@@ -152,6 +153,12 @@ int csp_session_open_slice_file(struct csp_session *session)
     struct csp_attr attrs[CSP_EVENTS_MAX];
     for (uint32_t i = 0; i < session->set.count; i++) {
         attrs[i] = session->set.attrs[i];
+        if (attrs[i].type == TYPE_TRACEPOINT) {
+            /* perf reads no tracepoint whose format is not in the file, and no sample has data to
+             * be formatted (evsel__prepare_tracepoint_event, tools/perf/util/header.c). */
+            attrs[i].type = TYPE_SOFTWARE;
+            attrs[i].config = SOFTWARE_DUMMY;
+        }
         attrs[i].ids = ids[i].data;
         attrs[i].id_count = ids[i].len;
     }

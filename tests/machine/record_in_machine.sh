@@ -52,8 +52,11 @@ whole() { # MARK NAME ARGUMENT...
     name=$2
     shift 2
     rm -f $name.data
-    (until [ -s $name.data ]; do sleep 0.05; done && sleep 0.1 && ./bare 30000 2 >/dev/null) &
-    $csprof collect -q $windows --trace-buffer 8Mi -o $name.data --duration 1 "$@"
+    $csprof collect -q $windows --trace-buffer 8Mi -o $name.data "$@" &
+    until [ -s $name.data ]; do sleep 0.05; done
+    sleep 0.1
+    ./bare 30000 2 >/dev/null
+    kill -INT $!
     wait
 }
 whole 5 all -a
