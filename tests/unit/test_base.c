@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/numbers.h"
 #include "base/ordered.h"
 #include "base/parse.h"
 
@@ -124,6 +125,24 @@ static void equal_bytes_get_equal_numbers(void **state)
     csp_intern_free(&other);
     assert_ptr_equal(csp_intern_text(&table, 10002), kept);
     csp_intern_free(&table);
+}
+
+static void numbers_keep_the_place_that_they_came_at(void **state)
+{
+    (void)state;
+    struct csp_numbers numbers = {0};
+    assert_int_equal(csp_numbers_find(&numbers, 0), CSP_NUMBERS_NONE);
+    for (uint64_t i = 0; i < 10000; i++) { /* neighbours, and pairs with the same lower half */
+        assert_int_equal(csp_numbers_at(&numbers, i), 2 * i);
+        assert_int_equal(csp_numbers_at(&numbers, (i + 1) << 32), 2 * i + 1);
+    }
+    for (uint64_t i = 0; i < 10000; i++) {
+        assert_int_equal(csp_numbers_at(&numbers, i), 2 * i);
+        assert_int_equal(csp_numbers_find(&numbers, (i + 1) << 32), 2 * i + 1);
+    }
+    assert_int_equal(csp_numbers_find(&numbers, UINT64_MAX), CSP_NUMBERS_NONE);
+    assert_int_equal(numbers.list.len, 20000);
+    csp_numbers_free(&numbers);
 }
 
 static void a_map_finds_what_was_put_in(void **state)
@@ -332,6 +351,7 @@ int main(void)
         cmocka_unit_test(leb128_is_the_same_wherever_it_lies),
         cmocka_unit_test(a_leb128_without_end_is_an_overrun),
         cmocka_unit_test(equal_bytes_get_equal_numbers),
+        cmocka_unit_test(numbers_keep_the_place_that_they_came_at),
         cmocka_unit_test(a_map_finds_what_was_put_in),
         cmocka_unit_test(json_nests_and_escapes),
         cmocka_unit_test(an_output_appears_only_when_complete),
