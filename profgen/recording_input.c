@@ -168,11 +168,9 @@ static struct stretch stretch_of(const struct csp_mapping *mapping,
                             .address = segment->address + (first - segment->offset)};
 }
 
-static uint64_t map_address(struct reader *reader, uint64_t address)
+/* Where in the program an address is, or CSP_EXTERNAL: of another stretch than the last one. */
+static uint64_t map_elsewhere(struct reader *reader, uint64_t address)
 {
-    struct stretch *stretch = &reader->stretch;
-    if (address - stretch->start < stretch->size)
-        return stretch->address + (address - stretch->start);
     const struct csp_mapping *mapping =
         csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
     if (!mapping || !reader->ours[mapping->binary])
@@ -184,8 +182,15 @@ static uint64_t map_address(struct reader *reader, uint64_t address)
         return CSP_EXTERNAL;
     /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
     if (!mapping->kernel)
-        *stretch = stretch_of(mapping, segment);
+        reader->stretch = stretch_of(mapping, segment);
     return segment->address + (offset - segment->offset);
+}
+
+static inline uint64_t map_address(struct reader *reader, uint64_t address)
+{
+    const struct stretch *stretch = &reader->stretch;
+    return address - stretch->start < stretch->size ? stretch->address + (address - stretch->start)
+                                                    : map_elsewhere(reader, address);
 }
 
 static void enter_space(struct reader *reader, const struct csp_sample *sample)
@@ -209,11 +214,12 @@ static int on_sample(void *user, const struct csp_sample *sample)
     reader->frames.len = reader->branches.len = 0;
     for (uint32_t i = 0; i < sample->callchain_len; i++)
         csp_vec_push(&reader->frames, map_address(reader, sample->callchain[i]));
+    csp_vec_reserve(&reader->branches, sample->branch_len);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        struct csp_branch branch = sample->branches[i];
-        branch.from = map_address(reader, branch.from);
-        branch.to = map_address(reader, branch.to);
-        csp_vec_push(&reader->branches, branch);
+        struct csp_branch *branch = &reader->branches.data[reader->branches.len++];
+        *branch = sample->branches[i];
+        branch->from = map_address(reader, branch->from);
+        branch->to = map_address(reader, branch->to);
     }
     mapped.callchain = reader->frames.data;
     mapped.branches = reader->branches.data;

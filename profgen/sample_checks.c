@@ -203,7 +203,7 @@ void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *
         checkers[i] = (struct checker){.program = program, .set = set, .rules = rules};
         checkers[i].first = set->counts.len * i / count;
         checkers[i].end = set->counts.len * (i + 1) / count;
-        checkers[i].history.program = program;
+        csp_history_reader_begin(&checkers[i].history, program, set);
         checkers[i].branches = csp_malloc(branches + 1);
         memset(checkers[i].branches, NOT_CHECKED, branches);
     }

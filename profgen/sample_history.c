@@ -1,5 +1,9 @@
 #include "profgen/sample_history.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
 static enum csp_run_verdict judge_run(const struct csp_program *program, uint64_t from, uint64_t to)
 {
     if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
@@ -19,16 +23,20 @@ static uint8_t find_verdict(struct csp_history_reader *reader, const struct csp_
     return reader->verdicts.data[run];
 }
 
-enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
-                                    const struct csp_sample_set *set,
-                                    const struct csp_flat_sample *sample, uint32_t i)
+void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program,
+                              const struct csp_sample_set *set)
 {
-    uint32_t older = sample->branches[i], newer = sample->branches[i - 1];
-    while (reader->recent.len < set->branches.list.len)
-        csp_vec_push(&reader->recent, (struct csp_recent_run){0});
-    struct csp_recent_run *recent = &reader->recent.data[newer];
-    if (recent->older != older + 1)
-        *recent = (struct csp_recent_run){older + 1, find_verdict(reader, set, older, newer)};
+    *reader = (struct csp_history_reader){
+        .program = program,
+        .recent = csp_calloc(set->branches.list.len + 1, sizeof *reader->recent)};
+}
+
+enum csp_run_verdict csp_sample_run_judge(struct csp_history_reader *reader,
+                                          const struct csp_sample_set *set, uint32_t older,
+                                          uint32_t newer)
+{
+    struct csp_recent_run *recent = &reader->recent[newer];
+    *recent = (struct csp_recent_run){older + 1, find_verdict(reader, set, older, newer)};
     return (enum csp_run_verdict)recent->verdict;
 }
 
@@ -43,15 +51,16 @@ static void read_history(struct csp_history_reader *reader, const struct csp_sam
     for (uint32_t i = 0; i < sample->branch_len; i++) {
         if (!possible && i && csp_sample_run(reader, set, sample, i) != CSP_RUN_POSSIBLE)
             break;
-        enum csp_branch_kind kind = csp_flat_branch_kind(set, sample, i);
-        if (kind == CSP_BRANCH_DIRECT)
+        const struct csp_set_branch *info = &set->branch_infos.data[sample->branches[i]];
+        if (info->kind == CSP_BRANCH_DIRECT)
             continue;
         const struct csp_pair *branch = csp_flat_branch(set, sample, i);
-        uint64_t to = branch->second;
-        if (kind == CSP_BRANCH_RETURN)
-            to = csp_program_call_before(reader->program, to) + CSP_CALL_SIZE;
-        csp_vec_push(&history->branches,
-                     (struct csp_branch){.from = branch->first, .to = to, .kind = kind});
+        bool returns = info->kind == CSP_BRANCH_RETURN;
+        csp_vec_push(
+            &history->branches,
+            (struct csp_branch){.from = branch->first,
+                                .to = returns ? info->call + CSP_CALL_SIZE : branch->second,
+                                .kind = (enum csp_branch_kind)info->kind});
     }
 }
 
@@ -97,7 +106,7 @@ void csp_history_reader_free(struct csp_history_reader *reader)
 {
     csp_pairs_free(&reader->runs);
     csp_vec_free(&reader->verdicts);
-    csp_vec_free(&reader->recent);
+    free(reader->recent);
     csp_history_free(&reader->history);
     csp_vec_free(&reader->recorded);
 }

@@ -25,21 +25,35 @@ struct csp_recent_run {
     uint32_t verdict;
 };
 
-/* Reads samples of one set, and remembers what it found out of their runs. Zero but for the
- * program. */
+/* Reads samples of one set, and remembers what it found out of their runs. */
 struct csp_history_reader {
     const struct csp_program *program;
     struct csp_pairs runs; /* numbers of two branches, the older one first … */
     CSP_VEC(uint8_t) verdicts;
-    CSP_VEC(struct csp_recent_run) recent; /* by number of the newer branch */
-    struct csp_history history;            /* calls and returns alone */
+    struct csp_recent_run *recent; /* by number of the newer branch */
+    struct csp_history history;    /* calls and returns alone */
     csp_frames recorded;
 };
 
+/* For a set that gets no more branches. */
+void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program,
+                              const struct csp_sample_set *set);
+
+/* Of a run that is not the newer branch's recent one: that is what it becomes. */
+enum csp_run_verdict csp_sample_run_judge(struct csp_history_reader *reader,
+                                          const struct csp_sample_set *set, uint32_t older,
+                                          uint32_t newer);
+
 /* Of the run between branch `i` of a sample and the next newer one; i > 0. */
-enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
-                                    const struct csp_sample_set *set,
-                                    const struct csp_flat_sample *sample, uint32_t i);
+static inline enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
+                                                  const struct csp_sample_set *set,
+                                                  const struct csp_flat_sample *sample, uint32_t i)
+{
+    uint32_t older = sample->branches[i], newer = sample->branches[i - 1];
+    const struct csp_recent_run *recent = &reader->recent[newer];
+    return recent->older == older + 1 ? (enum csp_run_verdict)recent->verdict
+                                      : csp_sample_run_judge(reader, set, older, newer);
+}
 
 /* The calls of the history of sample `number` of a set that had not returned at its end, innermost
  * first. History ends at the first run, from its end back, that cannot have been: what is beyond it

@@ -12,11 +12,10 @@ static void reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t 
 }
 
 /* Outside of the binary there may be a call that was not recorded, or what it returned from. */
-static enum csp_branch_kind kind_of(const struct csp_program *program, uint64_t from, uint64_t to)
+static enum csp_branch_kind kind_of(uint64_t from, uint8_t flags, uint64_t call_before)
 {
     if (from == CSP_EXTERNAL)
-        return csp_program_call_before(program, to) ? CSP_BRANCH_RETURN : CSP_BRANCH_CALL;
-    uint8_t flags = csp_code_flags(&program->code, from);
+        return call_before ? CSP_BRANCH_RETURN : CSP_BRANCH_CALL;
     if (flags & CSP_CODE_CALL)
         return CSP_BRANCH_CALL;
     return flags & CSP_CODE_RETURN ? CSP_BRANCH_RETURN : CSP_BRANCH_DIRECT;
@@ -26,11 +25,14 @@ static struct csp_set_branch describe_branch(const struct csp_program *program, 
                                              uint64_t to)
 {
     uint8_t flags = csp_code_flags(&program->code, from);
+    uint64_t call = csp_program_call_before(program, to);
+    enum csp_branch_kind kind = kind_of(from, flags, call);
     bool inside = from != CSP_EXTERNAL && to != CSP_EXTERNAL;
     bool branches = flags & (CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH);
-    return (struct csp_set_branch){.kind = (uint8_t)kind_of(program, from, to),
+    return (struct csp_set_branch){.kind = (uint8_t)kind,
                                    .inside = inside,
-                                   .impossible = inside && !branches};
+                                   .impossible = inside && !branches,
+                                   .call = kind == CSP_BRANCH_RETURN ? call : 0};
 }
 
 bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program)
@@ -50,9 +52,6 @@ bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_progra
 uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
                                uint64_t from, uint64_t to)
 {
-    uint32_t known = csp_pairs_find(&set->branches, from, to);
-    if (known != CSP_NO_PAIR)
-        return known;
     bool from_inside = csp_code_is_instruction(&program->code, from);
     bool to_inside = csp_code_is_instruction(&program->code, to);
     if (!from_inside && !to_inside)
@@ -252,12 +251,15 @@ void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *pr
                                    !csp_code_is_instruction(&program->code, numbered.leaf));
     }
     set->numbers.len = 0;
+    csp_vec_reserve(&set->numbers, sample->branch_len);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint32_t branch =
-            csp_sample_set_branch(set, program, sample->branches[i].from, sample->branches[i].to);
+        const struct csp_branch *seen = &sample->branches[i];
+        uint32_t branch = csp_pairs_find(&set->branches, seen->from, seen->to);
+        if (branch == CSP_NO_PAIR)
+            branch = csp_sample_set_branch(set, program, seen->from, seen->to);
         csp_sample_set_saw_branch(set, branch, sample->count);
         if (branch != CSP_NO_BRANCH)
-            csp_vec_push(&set->numbers, branch);
+            set->numbers.data[set->numbers.len++] = branch;
     }
     numbered.branches = set->numbers.data;
     numbered.branch_len = (uint32_t)set->numbers.len;

@@ -40,6 +40,7 @@ struct csp_set_branch {
     uint8_t kind;    /* enum csp_branch_kind: a call, a return, or anything else (direct) */
     bool inside;     /* both ends are in the binary … */
     bool impossible; /* … but no branch instruction where it begins */
+    uint64_t call;   /* of a return: the call before where it went, or 0 */
 };
 
 struct csp_sample_set {
