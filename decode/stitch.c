@@ -516,6 +516,7 @@ void csp_stitch(const struct csp_stitch_stream *stream, const struct csp_stitch_
     struct csp_stitch_state state;
     begin(&state, stream);
     clock->time = settle_time(&state, trust, clock);
+    state.doubt = clock->time == CSP_STITCH_TIME_FITTED ? state.tolerance : 0;
     stitch_groups(&state, pairs);
     doubt_loners(&state, pairs);
     csp_stitch_name_unpaired(&state, pairs);

@@ -14,6 +14,7 @@ struct seeker {
     uint32_t first, last;
     uint32_t from_front, from_back; /* what it gets when all choose in order, or in reverse */
     bool told;
+    bool begun; /* what may be two windows, of which this pause closed neither, begins as its own */
 };
 
 struct cut_windows {
@@ -33,11 +34,12 @@ static enum csp_opening fits(const struct cut_windows *all, uint32_t number,
     uint32_t window = all->cut[number];
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[seeker->pause];
-    if (!within(&state->bounds[window], p->time) || !context_agrees(w, p))
+    bool timely = within(&state->bounds[window], p->time);
+    if ((!timely && !may_fit_in_time(state, window, seeker->pause)) || !context_agrees(w, p))
         return CSP_OPENING_EXCLUDES;
     enum csp_opening opening = csp_stitch_opening(state, window, seeker->pause);
     /* Of one that only has an impossible time, nobody knows that it was cut. */
-    bool cut = w->cut || w->unsure;
+    bool cut = timely && (w->cut || w->unsure);
     return cut || opening == CSP_OPENING_EXCLUDES ? opening : CSP_OPENING_UNKNOWN;
 }
 
@@ -51,6 +53,27 @@ static void find_cut(struct cut_windows *all)
     all->taken = csp_calloc(all->cut_len, sizeof *all->taken);
 }
 
+static bool is_over(const struct csp_stitch_state *state, uint32_t window, uint64_t time)
+{
+    return state->bounds[window].late < time && time - state->bounds[window].late > state->doubt;
+}
+
+static bool has_ended(const struct csp_stitch_state *state, uint32_t window, uint64_t time)
+{
+    return state->bounds[window].early <= time + state->doubt;
+}
+
+/* Of what may be two windows, the time tells of the second's end only. */
+static bool begins_as_its_own(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    return w->unsure &&
+           (!window || has_ended(state, window - 1, state->stream->pauses[pause].time)) && resume &&
+           resume->pc && resume->pc == w->start_pc &&
+           context_agrees(w, &state->stream->pauses[pause]);
+}
+
 static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *pairs)
 {
     const struct csp_stitch_state *state = all->state;
@@ -60,7 +83,7 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
     for (uint32_t j = 0; j < stream->pause_len; j++) {
         uint64_t time = stream->pauses[j].time;
         uint32_t window = pairs[j].window;
-        while (first < all->cut_len && (state->bounds[all->cut[first]].late < time ||
+        while (first < all->cut_len && (is_over(state, all->cut[first], time) ||
                                         (window != CSP_STITCH_NONE && all->cut[first] < window)))
             first++;
         if (pairs[j].verdict == CSP_VERDICT_NONE)
@@ -75,8 +98,10 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
         seeker->last = seeker->first;
         while (seeker->last < all->cut_len && seeker->last - seeker->first < LOOK_AT_MOST &&
                all->cut[seeker->last] < before &&
-               state->bounds[all->cut[seeker->last]].early <= stream->pauses[seeker->pause].time)
+               has_ended(state, all->cut[seeker->last], stream->pauses[seeker->pause].time))
             seeker->last++;
+        seeker->begun = seeker->last < all->cut_len && all->cut[seeker->last] < before &&
+                        begins_as_its_own(state, all->cut[seeker->last], seeker->pause);
     }
 }
 
@@ -236,7 +261,7 @@ static enum csp_unstitched reason_of(const struct cut_windows *all, const struct
     if (seeker->told)
         return CSP_UNSTITCHED_CUT;
     if (!front && !back)
-        return any_fits(all, seeker) ? CSP_UNSTITCHED_UNTOLD : before;
+        return seeker->begun || any_fits(all, seeker) ? CSP_UNSTITCHED_UNTOLD : before;
     bool certain = before == CSP_UNSTITCHED_NO_WINDOW && front && back &&
                    is_certain(all, seeker->from_front, seeker) &&
                    is_certain(all, seeker->from_back, seeker);

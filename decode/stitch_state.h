@@ -24,6 +24,7 @@ struct csp_stitch_state {
     const struct csp_stitch_resume *
         *opened_by; /* per pause: the last resume since the one before */
     uint64_t tolerance;
+    uint64_t doubt;   /* by which fitted times may be wrong beyond it: it excludes nothing */
     bool use_records; /* the time of a drained window's record is that of its end */
     struct csp_stitch_lag lag;
 };
@@ -57,6 +58,20 @@ static inline bool lag_fits(const struct csp_stitch_state *state, uint32_t windo
         return true;
     int64_t lag = (int64_t)(state->stream->pauses[pause].time - state->bounds[window].end);
     return lag >= state->lag.low && lag <= state->lag.high;
+}
+
+/* Whether the times do not exclude them, however good the fit is. */
+static inline bool may_fit_in_time(const struct csp_stitch_state *state, uint32_t window,
+                                   uint32_t pause)
+{
+    const struct csp_stitch_bounds *bounds = &state->bounds[window];
+    uint64_t time = state->stream->pauses[pause].time, doubt = state->doubt;
+    if (time + doubt < bounds->early || (time > bounds->late && time - bounds->late > doubt))
+        return false;
+    if (!state->lag.known || !bounds->end)
+        return true;
+    int64_t lag = (int64_t)(time - bounds->end);
+    return lag + (int64_t)doubt >= state->lag.low && lag - (int64_t)doubt <= state->lag.high;
 }
 
 static inline bool is_in_pieces(const struct csp_stitch_state *state, uint32_t window)

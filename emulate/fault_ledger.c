@@ -1,5 +1,7 @@
 #include "emulate/fault_ledger.h"
 
+#include "perfdata/record.h"
+
 #include <string.h>
 
 void csp_ledger_begin(struct csp_buf *ledger, const struct csp_faults *faults)
@@ -105,7 +107,8 @@ static void doubt_seams(struct csp_buf *ledger, const struct csp_events *events)
         doubt[event->cpu] |= !trace;
         if (!trace)
             continue;
-        if (doubt[event->cpu])
+        /* A collision's hole may be at the very beginning. */
+        if (doubt[event->cpu] || (event->a & CSP_AUX_COLLISION))
             doubt_end(ledger, before[event->cpu]);
         before[event->cpu] = event;
         doubt[event->cpu] = false;

@@ -82,15 +82,15 @@ kind() {
 # With good time hardly a reason is not told apart: none, where it can be seen that every resume worked, for
 # which a few thousand windows are too few.
 if [ "$pauses" -ge 100000 ]; then
-    tiny=0.0001 rare=0.0002
+    tiny=0.0001 mix=0.006
 else
-    tiny=0.004 rare=0.005
+    tiny=0.004 mix=0.01
 fi
 good="--recall 0.995 --undecided $tiny" fitted="--recall 0.97 --undecided 0.003"
-mixed="--recall 0.97 --wrong-order 0.2 --misnamed $rare --undecided 0.01"
+mixed="--recall 0.97 --wrong-order 0.2 --undecided $mix"
 # Without any time, a lost window beside a lost sample looks like a window that ended elsewhere, unless the
 # resume tells that it was opened elsewhere, too. Whose window was given to another, by order, has none left.
-blind="--recall 0.97 --wrong-order 0.01 --misnamed 0.005 --undecided 0.01"
+blind="--recall 0.97 --wrong-order 0.01 --undecided 0.01"
 for journal in one threads; do
     kind $journal "nothing wrong" "$good"
     kind $journal "lost samples" "$good" lost-samples

@@ -151,9 +151,12 @@ static void read_window_fate(struct emulated_truth *truth, const char *line)
     for (int i = FATE_LOST; i < FATES; i++) {
         if (strcmp(name, names[i]) != 0)
             continue;
+        window->no_beginning |= i == FATE_BEHEADED;
+        window->no_end |= i == FATE_CUT;
         /* Without its beginning and its end nothing is left to name. */
-        bool both = window->fate != FATE_WHOLE && window->fate != (enum fate)i &&
-                    window->fate != FATE_DOUBTFUL && i != FATE_DOUBTFUL;
+        bool both = (window->no_beginning && window->no_end) ||
+                    (window->fate != FATE_WHOLE && window->fate != (enum fate)i &&
+                     window->fate != FATE_DOUBTFUL && i != FATE_DOUBTFUL);
         window->fate = both ? FATE_LOST : (enum fate)i;
     }
 }

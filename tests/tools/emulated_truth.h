@@ -22,6 +22,7 @@ struct true_window {
     size_t branch_first, branch_len; /* in branches, oldest first */
     bool one_stretch;                /* … is all of it */
     enum fate fate;
+    bool no_beginning, no_end;
     bool unproven; /* nothing in the recording tells that it is whole */
     enum sample_fate sample;
     bool seen;

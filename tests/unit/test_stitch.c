@@ -346,7 +346,8 @@ static void a_lag_longer_than_the_time_between_windows_is_none(void **state)
 }
 
 /* The first window's end and the second's beginning are missing, and the record that would have
- * told: they look like one. It did not begin when the pause's own window did. */
+ * told: they look like one. It did not begin when the second pause's own window did, but may have
+ * begun as the first's. */
 static void two_windows_that_look_like_one_are_none(void **state)
 {
     (void)state;
@@ -366,7 +367,7 @@ static void two_windows_that_look_like_one_are_none(void **state)
         .pause_len = 3,
         .resumes = {{99, 0x10}, {199, 0x20}, {299, 0x30}},
         .resume_len = 3,
-        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW},
+        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD},
                      {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CUT},
                      {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
     };
@@ -401,6 +402,26 @@ static void a_window_that_was_opened_elsewhere_is_another_ones(void **state)
         .resumes = {{99, 0x20}},
         .resume_len = 1,
         .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
+    };
+    check(&c);
+}
+
+/* Too long before the pause for the lag that the times tell of; but nothing else is known to have
+ * run since the switch. */
+static void a_window_behind_a_switch_may_have_run_last(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xb0, 200, 210), W(0x30, 0xc0, 220, 230)},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(600, 0xc0)},
+        .pause_len = 2,
+        .resumes = {{99, 0x10}, {199, 0x20}},
+        .resume_len = 2,
+        .switches = {215},
+        .switch_len = 1,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD}},
     };
     check(&c);
 }
@@ -476,6 +497,7 @@ int main(void)
         cmocka_unit_test(two_windows_that_look_like_one_are_none),
         cmocka_unit_test(without_time_ended_elsewhere_and_lost_are_not_told_apart),
         cmocka_unit_test(a_window_that_was_opened_elsewhere_is_another_ones),
+        cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
         cmocka_unit_test(without_a_resume_the_trace_was_off),
         cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),
         cmocka_unit_test(where_threads_were_switched_a_window_may_begin_anywhere),
