@@ -90,7 +90,7 @@ good="--recall 0.995 --undecided $tiny" fitted="--recall 0.97 --undecided 0.003"
 mixed="--recall 0.97 --wrong-order 0.2 --undecided $mix"
 # Without any time, a lost window beside a lost sample looks like a window that ended elsewhere, unless the
 # resume tells that it was opened elsewhere, too. Whose window was given to another, by order, has none left.
-blind="--recall 0.97 --wrong-order 0.01 --undecided 0.01"
+blind="--recall 0.97 --wrong-order 0.01 --undecided $mix"
 for journal in one threads; do
     kind $journal "nothing wrong" "$good"
     kind $journal "lost samples" "$good" lost-samples
