@@ -63,7 +63,7 @@ static bool has_ended(const struct csp_stitch_state *state, uint32_t window, uin
     return state->bounds[window].early <= time + state->doubt;
 }
 
-/* Of what may be two windows, the time tells of the second's end only. */
+/* Of what may be two windows, the time is that of one of them. */
 static bool begins_as_its_own(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_window *w = &state->stream->windows[window];
@@ -78,7 +78,7 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
 {
     const struct csp_stitch_state *state = all->state;
     const struct csp_stitch_stream *stream = state->stream;
-    uint32_t first = 0;
+    uint32_t first = 0, first_behind_pair = 0;
     all->seekers = csp_malloc(stream->pause_len * sizeof *all->seekers);
     for (uint32_t j = 0; j < stream->pause_len; j++) {
         uint64_t time = stream->pauses[j].time;
@@ -86,8 +86,15 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
         while (first < all->cut_len && (is_over(state, all->cut[first], time) ||
                                         (window != CSP_STITCH_NONE && all->cut[first] < window)))
             first++;
+        if (window != CSP_STITCH_NONE)
+            first_behind_pair = first;
         if (pairs[j].verdict == CSP_VERDICT_NONE)
-            all->seekers[all->seeker_len++] = (struct seeker){.pause = j, .first = first};
+            all->seekers[all->seeker_len++] = (struct seeker){
+                .pause = j,
+                .first = first,
+                .begun =
+                    first > first_behind_pair && begins_as_its_own(state, all->cut[first - 1], j),
+            };
     }
     uint32_t before = stream->window_len, j = stream->pause_len;
     for (uint32_t k = all->seeker_len; k-- > 0;) {
@@ -100,8 +107,8 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
                all->cut[seeker->last] < before &&
                has_ended(state, all->cut[seeker->last], stream->pauses[seeker->pause].time))
             seeker->last++;
-        seeker->begun = seeker->last < all->cut_len && all->cut[seeker->last] < before &&
-                        begins_as_its_own(state, all->cut[seeker->last], seeker->pause);
+        seeker->begun |= seeker->last < all->cut_len && all->cut[seeker->last] < before &&
+                         begins_as_its_own(state, all->cut[seeker->last], seeker->pause);
     }
 }
 

@@ -10,9 +10,21 @@ static void print(void *user, struct csp_buf *text, const struct csp_element *el
                   size_t count)
 {
     static const char *const names[] = {
-        "RANGE",   "TRACE_ON",  "SYNC",    "EXCEPTION", "EXCEPTION_RETURN",
-        "CONTEXT", "TIMESTAMP", "NO_CODE", "NO_PATH",   "OVERFLOW",
-        "DISCARD", "BAD",       "OTHER"};
+        [CSP_ELEMENT_RANGE] = "RANGE",
+        [CSP_ELEMENT_TRACE_ON] = "TRACE_ON",
+        [CSP_ELEMENT_SYNC] = "SYNC",
+        [CSP_ELEMENT_EXCEPTION] = "EXCEPTION",
+        [CSP_ELEMENT_EXCEPTION_RETURN] = "EXCEPTION_RETURN",
+        [CSP_ELEMENT_CONTEXT] = "CONTEXT",
+        [CSP_ELEMENT_TIMESTAMP] = "TIMESTAMP",
+        [CSP_ELEMENT_NO_CODE] = "NO_CODE",
+        [CSP_ELEMENT_NO_PATH] = "NO_PATH",
+        [CSP_ELEMENT_OVERFLOW] = "OVERFLOW",
+        [CSP_ELEMENT_DISCARD] = "DISCARD",
+        [CSP_ELEMENT_BAD] = "BAD",
+        [CSP_ELEMENT_STRETCH] = "STRETCH",
+        [CSP_ELEMENT_OTHER] = "OTHER",
+    };
     (void)user, (void)text;
     for (size_t i = 0; i < count; i++) {
         const struct csp_element *e = &elements[i];
