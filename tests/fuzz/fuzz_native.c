@@ -30,6 +30,7 @@ static struct {
     uint64_t compared;
     uint64_t compared_in_part;            /* up to what ends_agreement tells */
     uint64_t returns_back, behind_branch; /* up to an exception of that class */
+    uint64_t context_repeated;            /* past contexts of that class */
 } counts;
 
 struct code {
@@ -296,27 +297,45 @@ static size_t length_in_common(const struct csp_elements *elements)
     return length;
 }
 
+/* How far both say the same. */
+static struct csp_fuzz_place agreement(const struct fuzz_head *head,
+                                       const struct csp_elements *ours, size_t our_length,
+                                       const struct csp_elements *theirs, size_t their_length)
+{
+    struct csp_fuzz_place at = {0};
+    bool is_repeated = false;
+    while (at.ours < our_length && at.theirs < their_length) {
+        if (equal(head, &ours->list.data[at.ours], &theirs->list.data[at.theirs]))
+            at.ours++;
+        else if (csp_fuzz_repeats_context(theirs, at.theirs))
+            is_repeated = true;
+        else
+            break;
+        at.theirs++;
+    }
+    counts.context_repeated += is_repeated;
+    return at;
+}
+
 static void compare_lists(const struct fuzz_head *head, const struct csp_elements *ours,
                           const struct csp_elements *theirs)
 {
     size_t our_length = length_in_common(ours), their_length = length_in_common(theirs);
-    size_t common = our_length < their_length ? our_length : their_length, i = 0;
-    while (i < common && equal(head, &ours->list.data[i], &theirs->list.data[i]))
-        i++;
+    struct csp_fuzz_place at = agreement(head, ours, our_length, theirs, their_length);
+    bool our_end = at.ours == our_length, their_end = at.theirs == their_length;
     counts.compared++;
     enum csp_fuzz_difference known =
-        i < common ? csp_fuzz_difference(ours, theirs, i) : CSP_FUZZ_OTHER;
+        our_end || their_end ? CSP_FUZZ_OTHER : csp_fuzz_difference(ours, theirs, at);
     counts.returns_back += known == CSP_FUZZ_RETURNS_BACK;
     counts.behind_branch += known == CSP_FUZZ_BEHIND_BRANCH;
     if (known != CSP_FUZZ_OTHER)
         return;
-    bool more_was_said =
-        our_length < their_length ? our_length < ours->list.len : their_length < theirs->list.len;
-    counts.compared_in_part += our_length < ours->list.len || their_length < theirs->list.len;
-    if (i == common && (our_length == their_length || more_was_said))
+    bool we_stopped = our_length < ours->list.len, they_stopped = their_length < theirs->list.len;
+    counts.compared_in_part += we_stopped || they_stopped;
+    if ((our_end && their_end) || (our_end && we_stopped) || (their_end && they_stopped))
         return;
-    show("native", ours, i);
-    show("opencsd", theirs, i);
+    show("native", ours, at.ours);
+    show("opencsd", theirs, at.theirs);
     fprintf(stderr, "configr %x idr0 %x idr1 %x idr2 %x\n", head->config.configr, head->config.idr0,
             head->config.idr1, head->config.idr2);
     require(false, "not what OpenCSD says");
@@ -338,12 +357,13 @@ static void print_counts(void)
     fprintf(stderr,
             "fuzz_native: %" PRIu64 " inputs; %" PRIu64 " compared with OpenCSD, %" PRIu64
             " of them in part, %" PRIu64 " up to an exception that returns back and %" PRIu64
-            " up to one behind a branch; not compared: %" PRIu64 " of other kinds, %" PRIu64
+            " up to one behind a branch, %" PRIu64
+            " past a context told once more; not compared: %" PRIu64 " of other kinds, %" PRIu64
             " without any element, %" PRIu64 " with 32-bit code, %" PRIu64
             " that begin without a context, %" PRIu64 " without an answer\n",
             counts.inputs, counts.compared, counts.compared_in_part, counts.returns_back,
-            counts.behind_branch, counts.other_kinds, counts.nothing, counts.code_32bit,
-            counts.without_context, counts.no_answer);
+            counts.behind_branch, counts.context_repeated, counts.other_kinds, counts.nothing,
+            counts.code_32bit, counts.without_context, counts.no_answer);
 }
 
 /* Why an input is not compared, counted; null when it is. */

@@ -71,29 +71,51 @@ static bool is_indirect(enum csp_branch_kind kind)
            kind == CSP_BRANCH_RETURN || kind == CSP_BRANCH_EXCEPTION_RETURN;
 }
 
-/* The last range of the same source before this element; null: none. */
-static const struct csp_element *range_before(const struct csp_elements *elements, size_t number)
+/* The last element of this type and the same source before that one; null: none. */
+static const struct csp_element *find_before(const struct csp_elements *elements, size_t number,
+                                             enum csp_element_type type)
 {
     uint8_t source = elements->list.data[number].source;
     while (number-- > 0) {
         const struct csp_element *element = &elements->list.data[number];
-        if (element->type == CSP_ELEMENT_RANGE && element->source == source)
+        if (element->type == type && element->source == source)
             return element;
     }
     return NULL;
 }
 
 enum csp_fuzz_difference csp_fuzz_difference(const struct csp_elements *ours,
-                                             const struct csp_elements *theirs, size_t number)
+                                             const struct csp_elements *theirs,
+                                             struct csp_fuzz_place at)
 {
-    const struct csp_element *exception = &ours->list.data[number];
-    const struct csp_element *range = &theirs->list.data[number];
+    const struct csp_element *exception = &ours->list.data[at.ours];
+    const struct csp_element *range = &theirs->list.data[at.theirs];
     if (exception->type != CSP_ELEMENT_EXCEPTION || range->type != CSP_ELEMENT_RANGE)
         return CSP_FUZZ_OTHER;
     if (exception->a < range->a)
         return CSP_FUZZ_RETURNS_BACK;
-    const struct csp_element *last = range_before(ours, number);
+    const struct csp_element *last = find_before(ours, at.ours, CSP_ELEMENT_RANGE);
     if (last && last->taken && is_indirect((enum csp_branch_kind)last->kind) && last->b == range->a)
         return CSP_FUZZ_BEHIND_BRANCH;
     return CSP_FUZZ_OTHER;
+}
+
+/* Both are told with the exception's packets, so that nothing of another source is between. */
+static bool exception_follows(const struct csp_elements *elements, size_t number)
+{
+    const struct csp_element *at = elements->list.data + number + 1;
+    const struct csp_element *end = elements->list.data + elements->list.len;
+    if (at < end && at->type == CSP_ELEMENT_RANGE)
+        at++;
+    return at < end && at->type == CSP_ELEMENT_EXCEPTION;
+}
+
+bool csp_fuzz_repeats_context(const struct csp_elements *theirs, size_t number)
+{
+    const struct csp_element *context = &theirs->list.data[number];
+    if (context->type != CSP_ELEMENT_CONTEXT || !exception_follows(theirs, number))
+        return false;
+    const struct csp_element *last = find_before(theirs, number, CSP_ELEMENT_CONTEXT);
+    return last && last->a == context->a && last->b == context->b && last->el == context->el &&
+           last->secure == context->secure;
 }

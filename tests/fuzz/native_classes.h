@@ -18,8 +18,12 @@ enum csp_fuzz_class {
 };
 enum csp_fuzz_class csp_fuzz_class(const struct fuzz_head *head, const uint8_t *data, size_t size);
 
-/* Whether the element of this number is an exception that ends no range which we know of, where
- * OpenCSD tells one: */
+/* A number in our list, and the one in theirs that it is compared with. */
+struct csp_fuzz_place {
+    size_t ours, theirs;
+};
+
+/* Whether this is an exception that ends no range which we know of, where OpenCSD tells one: */
 enum csp_fuzz_difference {
     CSP_FUZZ_OTHER,
     CSP_FUZZ_RETURNS_BACK,  /* it returns to before where execution is; OpenCSD goes on to a branch
@@ -28,6 +32,12 @@ enum csp_fuzz_difference {
                                it */
 };
 enum csp_fuzz_difference csp_fuzz_difference(const struct csp_elements *ours,
-                                             const struct csp_elements *theirs, size_t number);
+                                             const struct csp_elements *theirs,
+                                             struct csp_fuzz_place at);
+
+/* Whether this element of OpenCSD's is a context that says once more what the last one of its
+ * source said, and an exception follows. That a packet says "as before" it tells there alone, and
+ * nowhere else does either: nothing has changed. */
+bool csp_fuzz_repeats_context(const struct csp_elements *theirs, size_t number);
 
 #endif
