@@ -31,13 +31,13 @@ static inline uint32_t csp_pairs_hash(uint64_t first, uint64_t second)
 
 #define CSP_NO_PAIR UINT32_MAX
 
-/* The number of a pair that is known, or CSP_NO_PAIR; its hash being known. */
-static inline uint32_t csp_pairs_find_hashed(const struct csp_pairs *pairs, uint64_t first,
-                                             uint64_t second, uint32_t hash)
+/* The number of a pair that is known, or CSP_NO_PAIR. */
+static inline uint32_t csp_pairs_find(const struct csp_pairs *pairs, uint64_t first,
+                                      uint64_t second)
 {
     if (!pairs->slots)
         return CSP_NO_PAIR;
-    for (uint32_t i = hash & pairs->mask;; i = (i + 1) & pairs->mask) {
+    for (uint32_t i = csp_pairs_hash(first, second) & pairs->mask;; i = (i + 1) & pairs->mask) {
         uint32_t slot = pairs->slots[i];
         if (!slot)
             return CSP_NO_PAIR;
@@ -47,38 +47,10 @@ static inline uint32_t csp_pairs_find_hashed(const struct csp_pairs *pairs, uint
     }
 }
 
-static inline uint32_t csp_pairs_find(const struct csp_pairs *pairs, uint64_t first,
-                                      uint64_t second)
-{
-    return csp_pairs_find_hashed(pairs, first, second, csp_pairs_hash(first, second));
-}
-
 /* As csp_pairs_add, for loops where nearly all pairs are known. */
 static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
 {
     uint32_t known = csp_pairs_find(pairs, first, second);
-    return known != CSP_NO_PAIR ? known : csp_pairs_add(pairs, first, second);
-}
-
-/* The same in steps, for many that are looked up one after the other: between a step and the next
- * of the same pair go those of others, while what is known of it is on its way from memory. */
-static inline void csp_pairs_fetch_slot(const struct csp_pairs *pairs, uint32_t hash)
-{
-    if (pairs->slots)
-        __builtin_prefetch(&pairs->slots[hash & pairs->mask]);
-}
-
-static inline void csp_pairs_fetch_pair(const struct csp_pairs *pairs, uint32_t hash)
-{
-    uint32_t slot = pairs->slots ? pairs->slots[hash & pairs->mask] : 0;
-    if (slot)
-        __builtin_prefetch(&pairs->list.data[slot - 1]);
-}
-
-static inline uint32_t csp_pairs_hashed(struct csp_pairs *pairs, uint64_t first, uint64_t second,
-                                        uint32_t hash)
-{
-    uint32_t known = csp_pairs_find_hashed(pairs, first, second, hash);
     return known != CSP_NO_PAIR ? known : csp_pairs_add(pairs, first, second);
 }
 

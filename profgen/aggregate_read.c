@@ -22,8 +22,8 @@ int csp_aggregate_next_item(struct csp_aggregate_reader *reader, const char *exp
     return !error && reader->blocks.ended ? csp_aggregate_malformed(reader, expected) : error;
 }
 
-/* How many there are. No more than the file may have: each takes a bit at least. */
-static int read_count(struct csp_aggregate_reader *reader, size_t *count, const char *expected)
+int csp_aggregate_read_count(struct csp_aggregate_reader *reader, size_t *count,
+                             const char *expected)
 {
     int error = csp_aggregate_next_item(reader, expected);
     *count = (size_t)csp_cursor_uleb(&reader->blocks.cursor);
@@ -73,7 +73,7 @@ static int read_inputs(struct csp_aggregate_reader *reader, csp_digests *inputs)
 {
     static const char expected[] = "digests of inputs, ascending";
     size_t count;
-    int error = read_count(reader, &count, "inputs");
+    int error = csp_aggregate_read_count(reader, &count, "inputs");
     for (size_t i = 0; i < count && !error; i++) {
         struct csp_digest digest = {{0}};
         error = csp_aggregate_next_item(reader, expected);
@@ -89,58 +89,13 @@ static int read_inputs(struct csp_aggregate_reader *reader, csp_digests *inputs)
     return error;
 }
 
-struct read_branch {
-    uint64_t from, to;
-    uint32_t hash;
-};
-
-static void number_branch(struct csp_aggregate_reader *reader, const struct read_branch *branch)
-{
-    struct csp_sample_set *set = reader->set;
-    uint32_t number = csp_pairs_hashed(&set->branches, branch->from, branch->to, branch->hash);
-    if (number == set->branch_infos.len)
-        csp_vec_push(&set->branch_infos, (struct csp_set_branch){0});
-    csp_vec_push(&reader->branches, number);
-}
-
-/* Each is looked up when some more were read. */
-static int read_branches(struct csp_aggregate_reader *reader)
-{
-    enum { QUEUE = 16, PAIR_AFTER = 8 };
-    static const char expected[] = "branches, ascending";
-    const struct csp_pairs *known = &reader->set->branches;
-    struct read_branch queue[QUEUE], branch = {0};
-    size_t count, i = 0;
-    int error = read_count(reader, &count, "branches");
-    for (; i < count && !error; i++) {
-        error = csp_aggregate_next_item(reader, expected);
-        uint64_t step = csp_cursor_uleb(&reader->blocks.cursor), before = branch.to;
-        branch.from += step;
-        branch.to = branch.from + (uint64_t)csp_cursor_sleb(&reader->blocks.cursor);
-        if (!error && (reader->blocks.cursor.overrun || (i && !step && branch.to <= before)))
-            error = csp_aggregate_malformed(reader, expected);
-        if (error)
-            break;
-        branch.hash = csp_pairs_hash(branch.from, branch.to);
-        csp_pairs_fetch_slot(known, branch.hash);
-        if (i >= PAIR_AFTER)
-            csp_pairs_fetch_pair(known, queue[(i - PAIR_AFTER) % QUEUE].hash);
-        if (i >= QUEUE)
-            number_branch(reader, &queue[i % QUEUE]);
-        queue[i % QUEUE] = branch;
-    }
-    for (size_t rest = i > QUEUE ? i - QUEUE : 0; rest < i; rest++)
-        number_branch(reader, &queue[rest % QUEUE]);
-    return error;
-}
-
 static int read_callers(struct csp_aggregate_reader *reader)
 {
     static const char expected[] = "callers";
     struct csp_sample_set *set = reader->set;
     struct csp_cursor *cursor = &reader->blocks.cursor;
     size_t count;
-    int error = read_count(reader, &count, expected);
+    int error = csp_aggregate_read_count(reader, &count, expected);
     for (size_t i = 0; i < count && !error; i++) {
         error = csp_aggregate_next_item(reader, expected);
         size_t calls = (size_t)csp_cursor_uleb(cursor);
@@ -217,6 +172,7 @@ void csp_aggregate_reader_free(struct csp_aggregate_reader *reader)
 {
     csp_block_reader_free(&reader->blocks);
     csp_vec_free(&reader->branches);
+    csp_vec_free(&reader->followers);
     csp_vec_free(&reader->callers);
     csp_guesses_free(&reader->guesses);
     for (unsigned i = 0; i < CSP_READER_QUEUE; i++)
@@ -241,7 +197,7 @@ int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_
     if (!error)
         error = csp_aggregate_begin_merge(aggregate, &head, path, how && how->duplicates, diag);
     if (!error)
-        error = read_branches(reader);
+        error = csp_aggregate_read_branches(reader);
     if (!error)
         error = read_callers(reader);
     if (!error)

@@ -187,6 +187,29 @@ static void what_was_put_aside_is_not_guessed(void **state)
     csp_buf_free(&got);
 }
 
+/* In LEB128 the step between them begins with eight bytes of ff. */
+static void branches_far_apart_are_read_as_they_were_written(void **state)
+{
+    (void)state;
+    struct csp_aggregate far = csp_aggregate_empty(), read = csp_aggregate_empty();
+    struct csp_runs none = {.memory = SIZE_MAX};
+    uint32_t branches[] = {csp_pairs_at(&far.set.branches, 0x1000, 0x2000),
+                           csp_pairs_at(&far.set.branches, UINT64_C(0x1000) + INT64_MAX, 0x3000)};
+    struct csp_flat_sample *sample = csp_sample_set_scratch(&far.set, branches, 2);
+    sample->callers = csp_intern(&far.set.callers, NULL, 0);
+    csp_sample_set_count(&far.set, sample, 1);
+    far.name = csp_strdup("program");
+    struct csp_buf wanted = bytes_of(&far, &none);
+    assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "far", NULL, &diag), 0);
+    struct csp_buf got = bytes_of(&read, &none);
+    assert_int_equal(got.len, wanted.len);
+    assert_memory_equal(got.data, wanted.data, wanted.len);
+    csp_aggregate_free(&far);
+    csp_aggregate_free(&read);
+    csp_buf_free(&wanted);
+    csp_buf_free(&got);
+}
+
 static uint64_t total(const struct csp_sample_set *set)
 {
     uint64_t sum = 0;
@@ -285,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_tree_of_merges_gives_the_same_bytes),
         cmocka_unit_test(what_was_put_aside_is_not_guessed),
+        cmocka_unit_test(branches_far_apart_are_read_as_they_were_written),
         cmocka_unit_test(a_weight_is_as_many_merges),
         cmocka_unit_test(counts_stop_at_their_maximum_and_tell),
         cmocka_unit_test(an_input_is_not_counted_twice),
