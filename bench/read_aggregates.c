@@ -11,12 +11,12 @@ enum { HEADER = 16 };
 int main(int argc, char **argv)
 {
     unsigned long long stored = 0, contents = 0;
+    struct csp_block_reader reader = {0};
     for (int i = 1; i < argc; i++) {
         struct csp_file file;
         if (csp_file_map(&file, argv[i], NULL))
             return fprintf(stderr, "%s cannot be read\n", argv[i]), 1;
-        struct csp_block_reader reader = {
-            .data = file.data, .size = file.size, .path = argv[i], .offset = HEADER};
+        csp_block_reader_begin(&reader, file.data, file.size, argv[i], HEADER);
         while (!reader.ended) {
             if (csp_block_next(&reader, NULL))
                 return fprintf(stderr, "%s is damaged\n", argv[i]), 1;
@@ -24,9 +24,9 @@ int main(int argc, char **argv)
             reader.cursor.at = reader.cursor.end;
         }
         stored += file.size;
-        csp_block_reader_free(&reader);
         csp_file_unmap(&file);
     }
+    csp_block_reader_free(&reader);
     printf("%llu bytes, %llu decompressed\n", stored, contents);
     return 0;
 }
