@@ -226,13 +226,40 @@ static bool is_switch(const char *name)
            !strcmp(name, "--live");
 }
 
+static const char compression_option[] = "--compression-level";
+
+/* -z, -zN, or the long name with =N: as perf record has it, a level of its own word is none. */
+static bool is_compression(const char *word)
+{
+    size_t length = sizeof compression_option - 1;
+    return !strncmp(word, "-z", 2) ||
+           (!strncmp(word, compression_option, length) && (!word[length] || word[length] == '='));
+}
+
+static int parse_compression(struct csp_collect *collect, const char *word)
+{
+    const char *level = word[1] == 'z' ? word + 2 : word + sizeof compression_option - 1;
+    uint64_t number = 1;
+    level += *level == '=';
+    bool bare = !*level && level[-1] != '=';
+    if (collect->emulate)
+        return csp_cli_usage(collect->cli, "%s is not for --emulate", word);
+    if (!bare && (!csp_parse_count(level, &number) || number < 1 || number > 22))
+        return csp_cli_usage(collect->cli,
+                             "%s: the level is a number from 1 (fast, what -z alone means) to 22 "
+                             "(small)",
+                             word);
+    collect->session.compression = (int)number;
+    return 0;
+}
+
 /* It decides what the other options mean, wherever it stands among them. */
 static bool asks_for_emulation(int argc, char **argv)
 {
     for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
         if (!strcmp(argv[i], "--emulate"))
             return true;
-        i += !is_switch(argv[i]); /* its value */
+        i += !is_switch(argv[i]) && !is_compression(argv[i]); /* its value */
     }
     return false;
 }
@@ -256,6 +283,12 @@ static int parse_options(struct csp_collect *collect, int argc, char **argv)
         if (!strcmp(argv[i], "--")) {
             i++;
             break;
+        }
+        if (is_compression(argv[i])) {
+            int code = parse_compression(collect, argv[i]);
+            if (code)
+                return code;
+            continue;
         }
         if (parse_switch(collect, argv[i]))
             continue;
@@ -295,6 +328,8 @@ static int check_options(const struct csp_collect *collect)
     if (collect->live && collect->session.size_limit)
         return csp_cli_usage(collect->cli, "--live writes no recording whose size --max-size could "
                                            "limit");
+    if (collect->live && collect->session.compression)
+        return csp_cli_usage(collect->cli, "--live writes no recording that -z could compress");
     if (collect->session.keep_files && !collect->session.size_limit)
         return csp_cli_usage(collect->cli, "--rotate needs --max-size: when to go on in the next "
                                            "file");

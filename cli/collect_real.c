@@ -82,7 +82,8 @@ static void print_plan(const struct csp_collect *collect, const struct csp_targe
 {
     struct csp_buf out = {0}, perf = {0};
     struct csp_json json = {.out = &out};
-    csp_plan_perf(plan, target, (const char *const *)collect->command, &perf);
+    csp_plan_perf(plan, target, collect->session.compression, (const char *const *)collect->command,
+                  &perf);
     if (collect->cli->json) {
         if (perf.len)
             perf.data[perf.len - 1] = '\0';
@@ -169,6 +170,9 @@ void csp_collect_json(const struct csp_collect *collect, const struct csp_sessio
     csp_json_real(json, "seconds", result->seconds);
     csp_json_real(json, "own_cpu_seconds", result->own_seconds);
     csp_json_number(json, "bytes", result->bytes);
+    csp_json_number(json, "compression_level", (uint64_t)collect->session.compression);
+    csp_json_number(json, "record_bytes_before_compression", result->plain_bytes);
+    csp_json_number(json, "record_bytes_compressed", result->packed_bytes);
     csp_json_number(json, "files", result->files);
     csp_json_bool(json, "became_user", result->became_user);
     csp_json_number(json, "rings", result->rings);
@@ -241,9 +245,15 @@ static int record(struct csp_collect *collect)
     char *files = collect->session.keep_files
                       ? csp_asprintf("%s.%u and those before it", collect->output, result.files)
                       : csp_strdup(collect->output);
-    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s", files,
+    char *packed =
+        result.plain_bytes
+            ? csp_asprintf("; records were compressed from %llu to %llu kB",
+                           COUNT(result.plain_bytes / 1000), COUNT(result.packed_bytes / 1000))
+            : csp_strdup("");
+    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s%s", files,
              COUNT(result.totals.samples), COUNT(result.totals.aux_bytes / 1000),
-             COUNT(result.bytes / 1000), result.seconds);
+             COUNT(result.bytes / 1000), result.seconds, packed);
+    free(packed);
     free(files);
     if (collect->cli->json)
         print_json(collect, &result);

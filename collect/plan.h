@@ -60,8 +60,9 @@ void csp_plan_text(const struct csp_plan *plan, struct csp_buf *out);
 /* Resume and pause events and the trace unit over time: two pictures, the first of a few resume
  * periods, the second of one window. */
 void csp_plan_draw(const struct csp_plan *plan, struct csp_buf *out);
-/* The `perf record` command that makes the same recording; nothing where perf cannot. */
-void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
+/* The `perf record` command that makes the same recording, compressed when the level is not 0;
+ * nothing where perf cannot. */
+void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target, int compression,
                    const char *const *command, struct csp_buf *out);
 /* Members of an object that the caller opened. */
 void csp_plan_json(const struct csp_plan *plan, struct csp_json *json);

@@ -188,13 +188,15 @@ static void add_word(const char *word, struct csp_buf *out)
     csp_buf_add_char(out, '\'');
 }
 
-void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target,
+void csp_plan_perf(const struct csp_plan *plan, const struct csp_target *target, int compression,
                    const char *const *command, struct csp_buf *out)
 {
     unsigned long long resume = plan->resume_period, pause = plan->pause_period;
     if (plan->phase) /* perf opens events, and does not set them off against each other */
         return;
     csp_buf_add_string(out, "perf record -T");
+    if (compression)
+        csp_buf_printf(out, " --compression-level=%d", compression);
     switch (plan->strategy) {
     case CSP_STRATEGY_PULSE: {
         char *name = csp_pulse_text(target->trace.pulse);

@@ -33,6 +33,7 @@ struct csp_session_options {
     const struct csp_cpu_list *cpus;     /* null: all */
     const char *const *recorder_command; /* our own command line, for the header */
     uint64_t duration_ns, size_limit;    /* 0: none */
+    int compression;                     /* of records, by zstd: 1 to 22; 0: none */
     uint32_t keep_files; /* with size_limit: go on in OUTPUT.2, ...; so many stay. 0: stop */
     uint64_t data_size, aux_size; /* of each CPU's rings; powers of two; 0: chosen */
     bool output_to_stderr;
@@ -51,11 +52,12 @@ enum csp_session_stop {
 struct csp_session_result {
     struct csp_ring_totals totals;
     enum csp_session_stop stop;
-    int exit_code;          /* of the command, 128 + N when signal N killed it; else 0 */
-    uint64_t bytes;         /* of the file, or of all slices */
-    uint32_t files;         /* begun, with keep_files */
-    uint32_t slices;        /* taken */
-    uint64_t taken_samples; /* that count in them; of all events */
+    int exit_code;  /* of the command, 128 + N when signal N killed it; else 0 */
+    uint64_t bytes; /* of the file, or of all slices */
+    uint64_t plain_bytes, packed_bytes; /* of records before and after compression */
+    uint32_t files;                     /* begun, with keep_files */
+    uint32_t slices;                    /* taken */
+    uint64_t taken_samples;             /* that count in them; of all events */
     /* In slices that nobody took in time. */
     uint32_t dropped_slices;
     uint64_t dropped_samples;

@@ -168,6 +168,10 @@ int csp_session_open_slice_file(struct csp_session *session)
         csp_vec_free(&ids[i]);
     if (error)
         return error;
+    int level = session->options->compression;
+    if (level && !csp_writer_compress(session->writer, level))
+        return csp_fail(session->diag, CSP_ERR_FAILED,
+                        "not enough memory to compress the recording");
     write_texts(session);
     write_id_index(session);
     if (session->set.has_trace)
@@ -185,6 +189,17 @@ int csp_session_open_file(struct csp_session *session)
     return 0;
 }
 
+static void count_bytes(struct csp_session *session)
+{
+    struct csp_session_result *result = session->result;
+    uint64_t plain, packed;
+    csp_writer_flush(session->writer);
+    csp_writer_compression(session->writer, &plain, &packed);
+    result->bytes += csp_writer_size(session->writer);
+    result->plain_bytes += plain;
+    result->packed_bytes += packed;
+}
+
 int csp_session_close_file(struct csp_session *session)
 {
     if (session->set.has_trace && session->writer) {
@@ -196,7 +211,7 @@ int csp_session_close_file(struct csp_session *session)
         csp_writer_update_auxtrace_info(session->writer, &session->trace_info);
     }
     if (session->writer)
-        session->result->bytes += csp_writer_size(session->writer);
+        count_bytes(session);
     int error = csp_writer_close(session->writer, session->diag);
     session->writer = NULL;
     return error;

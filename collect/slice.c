@@ -1,5 +1,6 @@
 #include "collect/slice.h"
 
+#include "base/arena.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "perfdata/reader.h"
@@ -276,16 +277,28 @@ static void copy_record(struct csp_writer *next, const struct csp_record *record
     csp_write_raw(next, record->body - HEADER, record->size);
 }
 
+/* What was compressed lives until the next record is read. */
+static struct csp_record keep_record(struct csp_arena *arena, const struct csp_record *record)
+{
+    enum { HEADER = 8 };
+    struct csp_record kept = *record;
+    uint8_t *copy = csp_arena_alloc(arena, record->size);
+    memcpy(copy, record->body - HEADER, record->size);
+    kept.body = copy + HEADER;
+    return kept;
+}
+
 static void carry_records(const struct csp_slice *slice, struct csp_writer *next)
 {
     record_list lasting = {0};
+    struct csp_arena arena = {0};
     struct csp_records *records;
     struct csp_record record;
     if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
         return;
     while (csp_records_next(records, &record) > 0)
         if (is_lasting(record.type))
-            csp_vec_push(&lasting, record);
+            csp_vec_push(&lasting, keep_record(&arena, &record));
     uint8_t *needed = csp_calloc(lasting.len + 1, 1);
     mark_needed(slice, &lasting, needed);
     for (size_t i = 0; i < lasting.len; i++)
@@ -294,6 +307,7 @@ static void carry_records(const struct csp_slice *slice, struct csp_writer *next
     csp_records_close(records);
     free(needed);
     csp_vec_free(&lasting);
+    csp_arena_free(&arena);
     if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
         return;
     while (csp_records_next(records, &record) > 0)

@@ -110,6 +110,7 @@ static void add_event_names(struct csp_writer *writer)
 void csp_writer_finish_features(struct csp_writer *writer)
 {
     add_event_names(writer);
+    csp_writer_compressed_feature(writer);
     struct csp_buf *index = &writer->features[CSP_FEATURE_AUXTRACE];
     if (writer->index.len)
         csp_buf_add_u64(index, writer->index.len);

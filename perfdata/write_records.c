@@ -1,4 +1,5 @@
 /* One function for each kind of record: layouts as in record.h. */
+#include "base/bytes.h"
 #include "perfdata/sample_record.h"
 #include "perfdata/writer_private.h"
 
@@ -6,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096 };
+enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096, FLUSH_SIZE = 256 * 1024 };
 
-/* Records are put together in the writer's buffer. */
+/* Records are put together where they are written or compressed from. */
 struct draft {
     struct csp_writer *writer;
     struct csp_buf *out;
@@ -17,7 +18,8 @@ struct draft {
 
 static struct draft begin(struct csp_writer *writer, uint32_t type, uint16_t misc)
 {
-    struct draft draft = {writer, &writer->buffer, writer->buffer.len};
+    struct csp_buf *out = csp_writer_out(writer, type);
+    struct draft draft = {writer, out, out->len};
     csp_buf_add_u32(draft.out, type);
     csp_buf_add_u16(draft.out, misc);
     csp_buf_add_u16(draft.out, 0);
@@ -50,7 +52,7 @@ static bool end(const struct draft *draft, const char *what)
     }
     uint16_t short_size = (uint16_t)size;
     memcpy(draft->out->data + draft->begin + 6, &short_size, 2);
-    if (draft->out->len >= 256 * 1024)
+    if (draft->out->len >= FLUSH_SIZE)
         csp_writer_flush(draft->writer);
     return true;
 }
@@ -235,6 +237,7 @@ void csp_write_throttle(struct csp_writer *writer, const struct csp_writer_id *i
 
 void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
 {
+    csp_writer_pack(writer);
     if (!writer->auxtrace_info_offset)
         writer->auxtrace_info_offset = csp_writer_size(writer);
     struct draft draft = begin(writer, CSP_RECORD_AUXTRACE_INFO, 0);
@@ -270,6 +273,7 @@ void csp_write_auxtrace(struct csp_writer *writer, const struct csp_auxtrace_eve
                         const void *bytes)
 {
     static const uint8_t zeroes[8];
+    csp_writer_pack(writer);
     uint64_t offset = csp_writer_size(writer);
     uint64_t size = (event->size + 7) & ~UINT64_C(7); /* records must stay aligned */
     struct draft draft = begin(writer, CSP_RECORD_AUXTRACE, 0);
@@ -327,7 +331,14 @@ void csp_write_finished_round(struct csp_writer *writer)
 
 void csp_write_raw(struct csp_writer *writer, const void *record, size_t size)
 {
-    csp_writer_put(writer, record, size);
+    struct csp_buf *out = csp_writer_out(writer, csp_load32(record));
+    if (out == &writer->buffer) {
+        csp_writer_put(writer, record, size);
+        return;
+    }
+    csp_buf_add(out, record, size);
+    if (out->len >= FLUSH_SIZE)
+        csp_writer_pack(writer);
 }
 
 /* ---- samples ---- */

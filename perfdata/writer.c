@@ -36,6 +36,7 @@ static void empty_buffer(struct csp_writer *writer)
 
 void csp_writer_flush(struct csp_writer *writer)
 {
+    csp_writer_pack(writer);
     empty_buffer(writer);
     if (!writer->error)
         writer->whole = writer->written;
@@ -58,7 +59,7 @@ bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid)
 
 uint64_t csp_writer_size(const struct csp_writer *writer)
 {
-    return writer->written + writer->buffer.len;
+    return writer->written + writer->buffer.len + csp_writer_waiting(writer);
 }
 
 int csp_writer_error(const struct csp_writer *writer)
@@ -159,6 +160,7 @@ int csp_writer_open(struct csp_writer **out, const char *path, const struct csp_
 static void complete_file(struct csp_writer *writer)
 {
     struct csp_buf header = {0};
+    csp_writer_pack(writer);
     uint64_t data_size = csp_writer_size(writer) - writer->data_offset;
     csp_writer_finish_features(writer);
     uint64_t offset = csp_writer_size(writer);
@@ -217,6 +219,7 @@ static void free_writer(struct csp_writer *writer)
     }
     for (unsigned i = 0; i < 32; i++)
         csp_buf_free(&writer->features[i]);
+    csp_writer_free_packing(writer);
     csp_vec_free(&writer->attrs);
     csp_vec_free(&writer->index);
     csp_buf_free(&writer->buffer);

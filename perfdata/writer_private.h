@@ -10,12 +10,15 @@ struct csp_writer_index_entry { /* of the auxtrace index */
     uint64_t file_offset, size;
 };
 
+struct csp_packing; /* perfdata/write_compressed.c */
+
 struct csp_writer {
     int fd;
     char *path;
     int error;                      /* errno of the first write that failed */
     const char *oversized;          /* a record that cannot be written, or null */
     struct csp_buf buffer;          /* whole records only, between calls */
+    struct csp_packing *packing;    /* null: nothing is compressed */
     uint64_t written;               /* bytes already handed to the kernel */
     uint64_t whole;                 /* as many of them are whole records, for certain */
     CSP_VEC(struct csp_attr) attrs; /* with names and ids of our own */
@@ -29,6 +32,13 @@ struct csp_writer {
 
 /* Appends bytes to the file, past the buffer when there are many. */
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size);
+/* Where a record of this type is to be put together: what is written before it comes before it. */
+struct csp_buf *csp_writer_out(struct csp_writer *writer, uint32_t type);
+/* Writes what waits to be compressed; so many bytes do. */
+void csp_writer_pack(struct csp_writer *writer);
+size_t csp_writer_waiting(const struct csp_writer *writer);
+void csp_writer_compressed_feature(struct csp_writer *writer);
+void csp_writer_free_packing(struct csp_writer *writer);
 /* Makes the contents of the features that follow from what was written. */
 void csp_writer_finish_features(struct csp_writer *writer);
 

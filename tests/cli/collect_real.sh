@@ -27,9 +27,15 @@ expect 2 "both ends of a window" "$CSPROF" collect --resume-at raw_syscalls:sys_
 expect 2 "both ends of a window" "$CSPROF" collect --strategy tracepoint -- true
 expect 2 "is for --emulate alone" "$CSPROF" collect --skid 3 -- true
 expect 2 "is for --dry-run" "$CSPROF" collect --sysfs / -- true
+for level in 0 23 x; do
+    expect 2 "level is a number from 1 .* to 22" "$CSPROF" collect -z$level -- true
+done
+expect 2 "level is a number" "$CSPROF" collect --compression-level= -- true
+expect 2 "is not for --emulate" "$CSPROF" collect -z --emulate -- true
 expect 2 "go with --live" "$CSPROF" collect --until-stable 98 -- true
 [ ! -e "$CSPROF_BUILD/csprof-gen" ] || {
     expect 2 "no recording whose size" "$CSPROF" collect --live --max-size 1M -- true
+    expect 2 "no recording that -z could compress" "$CSPROF" collect --live -z -- true
     expect 2 "no callchains with histories" "$CSPROF" collect --live --strategy clock -- true
 }
 
@@ -161,6 +167,22 @@ else
     echo "skipped in part: no mount namespaces"
 fi
 
+# Compressed: a fraction of the bytes, and all the samples; to perf, too.
+for level in -z --compression-level=9; do
+    expect 0 "records were compressed from" "$CSPROF" collect --strategy clock --json --period 50000 $level -o packed.data -- ./p 30
+    [ "$(samples packed.data)" = "$(number samples)" ] || fail "$level: $(samples packed.data) samples of $(number samples)"
+    [ $(($(number record_bytes_compressed) * 4)) -lt "$(number record_bytes_before_compression)" ] &&
+        [ $(($(stat -c %s packed.data) * 4)) -lt "$(number record_bytes_before_compression)" ] ||
+        fail "$level: $(ls -l packed.data) $(cat out)"
+    if command -v perf >/dev/null; then
+        perf script -i packed.data -F pid,tid,time,ip -G 2>complaint | sed 's/[^0-9a-f./]/ /g; s/^ *//; s/ \+/ /g' | sort >theirs
+        "$dump" --samples packed.data | sed -n 's/^\([0-9]*\/[0-9]*\) \([0-9.]*\): [0-9]* \([0-9a-f]*\)$/\1 \2 \3/p' | sort >ours
+        [ "$(wc -l <ours)" = "$(number samples)" ] && cmp -s ours theirs || { fail "$level: perf has other samples: $(head -n 3 complaint)"; diff ours theirs | head -n 6; }
+        near "$(share packed.data heavy)" 667 60 || fail "$level: heavy has $(share packed.data heavy) of 1000"
+        [ "$(perf report --header-only -i packed.data 2>/dev/null | grep -c '^# compressed : Zstd, level = [19], ratio = [1-9]')" = 1 ] || fail "$level: perf does not see that it is compressed"
+    fi
+done
+
 # Limits and signals: the recording is complete, the program goes on.
 expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --max-size 20k --period 20000 -o size.data
 [ "$(number stopped_by)" = size ] || fail "--max-size: $(cat out)"
@@ -168,14 +190,21 @@ expect 0 samples "$CSPROF" collect --strategy clock --json -p $other --max-size 
 expect 2 "needs --max-size" "$CSPROF" collect --rotate 3 -- true
 expect 0 "files.data.[0-9]* and those before it" "$CSPROF" collect --strategy clock --json --period 20000 --max-size 60k --rotate 1000 -o files.data -- ./p 30
 [ "$(number files)" -ge 3 ] && [ ! -e files.data ] || fail "--rotate: $(number files) files"
-sum=0
-for file in files.data.*; do
-    own=$(samples "$file") # nothing in the last one, perhaps
-    sum=$((sum + ${own:-0}))
-    [ -z "$own" ] || "$dump" --maps "$file" | grep "$work/p" >/dev/null || fail "--rotate: $file does not know the program"
-    ! command -v perf >/dev/null || [ -z "$own" ] || perf script -i "$file" -F ip,sym 2>&1 | grep -w leaf >/dev/null || fail "--rotate: perf finds nothing in $file"
-done
-[ "$sum" = "$(number samples)" ] || fail "--rotate: $sum samples in the files, of $(number samples)"
+check_files() { # WHAT
+    local sum=0 file own
+    for file in files.data.*; do
+        own=$(samples "$file") # nothing in the last one, perhaps
+        sum=$((sum + ${own:-0}))
+        [ -z "$own" ] || "$dump" --maps "$file" | grep "$work/p" >/dev/null || fail "$1: $file does not know the program"
+        ! command -v perf >/dev/null || [ -z "$own" ] || perf script -i "$file" -F ip,sym 2>&1 | grep -w leaf >/dev/null || fail "$1: perf finds nothing in $file"
+    done
+    [ "$sum" = "$(number samples)" ] || fail "$1: $sum samples in the files, of $(number samples)"
+}
+check_files --rotate
+rm files.data.*
+expect 0 "files.data.[0-9]* and those before it" "$CSPROF" collect --strategy clock --json --period 20000 --max-size 30k --rotate 1000 -z -o files.data -- ./p 60
+[ "$(number files)" -ge 3 ] || fail "--rotate -z: $(number files) files"
+check_files "--rotate -z"
 expect 0 samples "$CSPROF" collect --strategy clock --json --period 20000 --max-size 60k --rotate 2 -o few.data -- ./p 30
 last=$(number files)
 [ "$(ls few.data.* | sort -t. -k3n | xargs)" = "few.data.$((last - 1)) few.data.$last" ] || fail "--rotate 2: $(echo few.data.*) of $last"
@@ -204,11 +233,14 @@ code=$?
 ! pgrep -P $recorder || fail "SIGINT: the program goes on"
 
 # Death: what was written can be read.
-"$CSPROF" collect --strategy clock -q -p $other -o killed.data &
-recorder=$!
-sleep 0.7
-{ kill -9 $recorder && wait $recorder; } 2>/dev/null
-[ "$(samples killed.data)" -gt 5 ] || fail "kill -9: $(samples killed.data) samples"
+for packed in "" -z; do
+    "$CSPROF" collect --strategy clock -q $packed -p $other -o killed.data &
+    recorder=$!
+    sleep 0.7
+    { kill -9 $recorder && wait $recorder; } 2>/dev/null
+    [ "$(samples killed.data)" -gt 5 ] || fail "kill -9 $packed: $(samples killed.data) samples"
+    ! "$dump" killed.data 2>&1 | grep -w "cut short\|damaged" || fail "kill -9 $packed"
+done
 kill $other
 
 mkdir full
@@ -218,6 +250,8 @@ if mount -t tmpfs -o size=64k none full 2>/dev/null; then
     if command -v perf >/dev/null; then
         [ "$(perf script -i full/x.data -F time,ip 2>&1 | grep -c .)" -gt 50 ] || fail "full disk: perf finds nothing"
     fi
+    expect 75 "cannot write: No space left" "$CSPROF" collect --strategy clock --period 20000 -z -o full/x.data -- ./p 200
+    [ "$(samples full/x.data)" -gt 1000 ] || fail "full disk, compressed: $(samples full/x.data) samples"
 else
     echo "skipped in part: cannot mount a small disk"
 fi
@@ -262,7 +296,9 @@ fi
 expect 0 "" "$CSPROF" collect --dry-run --strategy user-stagger --period 100003 --window 5000 -- ./p
 grep -q "pause         5000 cycles after each resume" out && grep -q "^perf cannot do the same" out || { fail "--dry-run:"; cat out; }
 expect 0 "" "$CSPROF" collect --dry-run --strategy free-running --period 8338447 --window 50001 -- ./p "a b"
-grep -q "period=100002,call-graph=fp/u -- ./p 'a b'" out || { fail "--dry-run:"; cat out; }
+grep -q "perf record -T -e .*period=100002,call-graph=fp/u -- ./p 'a b'" out || { fail "--dry-run:"; cat out; }
+expect 0 "" "$CSPROF" collect --dry-run --strategy free-running -z3 -- ./p
+grep -q "perf record -T --compression-level=3 -e" out || { fail "--dry-run -z3:"; cat out; }
 expect 0 "" "$CSPROF" collect --dry-run --json --strategy pulse
 python3 -c 'import json; r = json.load(open("out")); assert 0 < r["duty"] < 1 and "trcextout1" in r["perf"]' ||
     fail "--dry-run --json: $(cat out)"

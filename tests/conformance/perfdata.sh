@@ -33,8 +33,8 @@ perf_text() {
         -F "$2" -i "$1" 2>"$1.messages"
 }
 
-same_to_perf() { # FILE NAME FIELDS
-    "$build/perfdata_copy" "$1" "$work/copy" >"$work/copied" || { fail "$2: cannot be copied"; return; }
+same_to_perf() { # FILE NAME FIELDS [LEVEL]: our copy, compressed or not
+    "$build/perfdata_copy" "$1" "$work/copy" ${4:-} >"$work/copied" || { fail "$2: cannot be copied"; return; }
     perf_text "$1" "$3" >"$work/theirs" 2>/dev/null
     perf_text "$work/copy" "$3" >"$work/ours"
     [ -s "$work/theirs" ] || { fail "$2: perf prints nothing"; return; }
@@ -101,6 +101,10 @@ if perf record -q -e cpu-clock -F 2000 -g -o "$work/plain" -- sh -c "$spin" 2>/d
     done
     for name in plain build-ids; do
         same_to_perf "$work/$name" "perf record: $name" comm,pid,tid,time,event,ip,period
+        for level in 1 9; do
+            same_to_perf "$work/$name" "perf record: $name, compressed" comm,pid,tid,time,event,ip,period,sym $level
+            [ $((2 * $(stat -c %s "$work/copy"))) -lt "$(stat -c %s "$work/$name")" ] || fail "$name: level $level leaves $(stat -c %s "$work/copy") bytes"
+        done
     done
     # The recorder is killed: what a file without its end still says.
     head -c $(($(stat -c %s "$work/plain") / 2)) "$work/plain" >"$work/cut"

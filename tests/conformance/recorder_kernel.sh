@@ -127,17 +127,37 @@ record -- -o data --duration 2 --buffer 16384 --trace-buffer 16384 || fail "$wha
 check "$what"
 stitched "$what" 98
 
+count_exact() { # of all files
+    local file own
+    exact=0
+    for file in many.*; do
+        own=$("$CSPROF" decode -q -i "$file" --format none --json 2>/dev/null | sed -n 's/.*"stitched_exact": \([0-9]*\).*/\1/p')
+        exact=$((exact + ${own:-0})) # nothing in the last one, perhaps
+    done
+}
+
 # Each file has the trace of its own samples, also what the kernel would not have told of yet.
 what="file after file"
 record -- -C 0-3 -o many --duration 3 --max-size 1M --rotate 100 || fail "$what: $(cat messages)"
 check "$what"
 [ "$(told files)" -ge 3 ] || fail "$what: $(told files) files"
-exact=0
-for file in many.*; do
-    own=$("$CSPROF" decode -q -i "$file" --format none --json 2>/dev/null | sed -n 's/.*"stitched_exact": \([0-9]*\).*/\1/p')
-    exact=$((exact + ${own:-0})) # nothing in the last one, perhaps
-done
+count_exact
 [ $exact -ge $(($(played windows) * 98 / 100)) ] || fail "$what: $exact windows of $(played windows) are stitched"
+
+# Records alone are compressed: trace is as it was, and where it was among them.
+what="compressed"
+record -- -o data --duration 2 -z || fail "$what: $(cat messages)"
+check "$what"
+happens "$what" windows
+stitched "$what" 99
+[ $(($(told record_bytes_compressed) * 3)) -lt "$(told record_bytes_before_compression)" ] || fail "$what: $(cat told)"
+[ "$(told bytes)" -lt $(($(told aux_bytes) + $(told record_bytes_before_compression))) ] || fail "$what: $(cat told)"
+rm -f many.*
+record -- -C 0-3 -o many --duration 4 --max-size 1M --rotate 100 -z || fail "$what, file after file: $(cat messages)"
+check "$what, file after file"
+[ "$(told files)" -ge 2 ] || fail "$what, file after file: $(told files) files"
+count_exact
+[ $exact -ge $(($(played windows) * 98 / 100)) ] || fail "$what, file after file: $exact windows of $(played windows) are stitched"
 
 what="rings of records that are full"
 record PERF_KERNEL_STALL_MS=300 -- -o data --duration 3 --buffer 16384 || fail "$what: $(cat messages)"

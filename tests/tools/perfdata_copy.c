@@ -1,12 +1,13 @@
 /* Copies a perf.data file through the reader and the writer: records that the writer knows are
  * taken apart and written anew, others as they are. perf must see the same in both.
  *
- *     perfdata_copy IN OUT
+ *     perfdata_copy IN OUT [LEVEL]       # with a level, compressed
  */
 #include "base/file.h"
 #include "perfdata/perfdata.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_message(void *user, enum csp_severity severity, const char *message)
 {
@@ -112,7 +113,8 @@ static bool copy_own_record(struct csp_writer *writer, const struct csp_record *
     return true;
 }
 
-static int copy(const struct csp_perfdata *reader, const char *path, struct csp_diag *diag)
+static int copy(const struct csp_perfdata *reader, const char *path, int level,
+                struct csp_diag *diag)
 {
     struct csp_writer *writer = NULL;
     struct csp_records *records = NULL;
@@ -123,6 +125,8 @@ static int copy(const struct csp_perfdata *reader, const char *path, struct csp_
                                 csp_perfdata_attr_count(reader), diag);
     if (!error)
         error = csp_records_open(&records, reader, CSP_ORDER_FILE, diag);
+    if (!error && level && !csp_writer_compress(writer, level))
+        error = csp_fail(diag, CSP_ERR_USAGE, "no level of zstd: %d", level);
     if (!error)
         csp_copy_info(writer, csp_perfdata_info(reader));
     while (!error && csp_records_next(records, &record)) {
@@ -151,8 +155,8 @@ int main(int argc, char **argv)
     struct csp_diag diag = {.emit = print_message};
     struct csp_file file;
     struct csp_perfdata *reader = NULL;
-    if (argc != 3) {
-        fprintf(stderr, "usage: perfdata_copy IN OUT\n");
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "usage: perfdata_copy IN OUT [LEVEL]\n");
         return CSP_EXIT_USAGE;
     }
     int error = csp_file_map(&file, argv[1], &diag);
@@ -160,7 +164,7 @@ int main(int argc, char **argv)
         return (int)csp_error_exit(error);
     error = csp_perfdata_open(&reader, &file, &diag);
     if (!error)
-        error = copy(reader, argv[2], &diag);
+        error = copy(reader, argv[2], argc == 4 ? atoi(argv[3]) : 0, &diag);
     csp_perfdata_close(reader);
     csp_file_unmap(&file);
     return (int)csp_error_exit(error);
