@@ -9,6 +9,9 @@
 
 enum { LIMIT_MS = 2000 };
 
+/* Of the sanitizers: what is called before they end the process. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
 static struct {
     pid_t pid; /* 0: none */
     int requests, answers;
@@ -31,10 +34,13 @@ static bool pass(int file, void *data, size_t size, bool writes)
  * sanitizer is to report it. */
 static _Noreturn void serve(csp_reference_fn *decode, int requests, int answers)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGINT};
+    static const int signals[] = {SIGSEGV, SIGBUS,  SIGABRT, SIGFPE,
+                                  SIGILL,  SIGALRM, SIGINT,  SIGTERM};
     int nowhere = open("/dev/null", O_WRONLY);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], SIG_DFL);
+    if (__sanitizer_set_death_callback)
+        __sanitizer_set_death_callback(NULL); /* libFuzzer's: it writes the input of the fork */
     dup2(nowhere, STDERR_FILENO);
     struct csp_elements elements = {0};
     CSP_VEC(uint8_t) input = {0};
