@@ -93,11 +93,18 @@ void csp_writer_pack(struct csp_writer *writer)
     packing->plain.len = 0;
 }
 
+/* perf looks for those that tell of trace before it expands anything (cs_etm__queue_aux_records,
+ * tools/perf/util/cs-etm.c). */
+static bool is_compressed(uint32_t type)
+{
+    return type < CSP_RECORD_USER && type != CSP_RECORD_AUX && type != CSP_RECORD_AUX_OUTPUT_HW_ID;
+}
+
 struct csp_buf *csp_writer_out(struct csp_writer *writer, uint32_t type)
 {
     if (!writer->packing)
         return &writer->buffer;
-    if (type < CSP_RECORD_USER)
+    if (is_compressed(type))
         return &writer->packing->plain;
     csp_writer_pack(writer);
     return &writer->buffer;

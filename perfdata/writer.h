@@ -36,9 +36,10 @@ void csp_writer_info(struct csp_writer *writer, const struct csp_writer_info *in
 void csp_writer_build_id(struct csp_writer *writer, uint16_t cpumode, uint32_t pid,
                          const struct csp_build_id *build_id, const char *path);
 
-/* From here on the records of the kernel's kinds are written compressed by zstd, at a level of 1 to
- * 22, as `perf record -z` does. Each flush makes what it writes readable by itself. perf reads such
- * files only when they were closed. False: not enough memory. */
+/* From here on the records of the kernel's kinds, but for those that tell of trace, are written
+ * compressed by zstd, at a level of 1 to 22, as `perf record -z` does. Each flush makes what it
+ * writes readable by itself. perf reads such files only when they were closed. False: not enough
+ * memory. */
 bool csp_writer_compress(struct csp_writer *writer, int level);
 /* How many bytes of records were compressed, and to how many. */
 void csp_writer_compression(const struct csp_writer *writer, uint64_t *before, uint64_t *after);

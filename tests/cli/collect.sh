@@ -58,6 +58,15 @@ sysroot=()
 [ -e /lib/ld-linux-aarch64.so.1 ] || sysroot=(-L /usr/aarch64-linux-gnu)
 plain=$(qemu-aarch64 "${sysroot[@]}" ./p "a b" <<<"from stdin" 2>&1 >/dev/null)
 expect 42 "$plain" "$CSPROF" collect --emulate -- ./p "a b" <<<"from stdin"
+# Compressed, what tells of trace is still where perf looks for it: it decodes the same of each unit.
+for protocol in etmv4 "ete --fault trbe=16"; do
+    command -v perf >/dev/null || { echo "skipped in part: no perf"; break; }
+    "$CSPROF" collect -q --emulate --protocol $protocol -o trace.data -- ./p </dev/null >/dev/null 2>&1
+    "$CSPROF_BUILD/tests/perfdata_copy" trace.data packed.data 1 >/dev/null || fail "$protocol: cannot be compressed"
+    perf script -F ip -i trace.data >decoded 2>/dev/null
+    perf script -F ip -i packed.data 2>/dev/null | cmp -s - decoded || fail "$protocol: perf decodes something else of what is compressed"
+    [ "$(wc -l <decoded)" -gt 1000 ] || fail "$protocol: perf decodes $(wc -l <decoded) lines"
+done
 [ "$(cat out)" = "./p|2|a b|from stdin" ] || fail "its output is: $(cat out)"
 grep -q "next: csprof gen" err || fail "no summary"
 cp csprof.data first

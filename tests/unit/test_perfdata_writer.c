@@ -636,21 +636,28 @@ static void what_cannot_be_compressed_is_as_good(void **state)
     end_cleanly(&recording);
 }
 
-/* Trace stays where it was among the records, and as it is. */
+/* Trace and what tells of it stay where they were among the records, and as they are: perf looks
+ * for AUX records without expanding any. */
 static void trace_between_compressed_records_is_written_as_it_is(void **state)
 {
     (void)state;
     struct recording recording;
     begin(&recording);
     assert_true(csp_writer_compress(recording.writer, 1));
+    csp_write_lost_samples(recording.writer, &trace_id, 5);
+    csp_write_hw_id(recording.writer, &trace_id, &(struct csp_hw_id_event){.trace_id = 0x12});
     csp_write_aux(recording.writer, &trace_id, &(struct csp_aux_event){.aux_size = 5});
     csp_write_auxtrace(recording.writer, &(struct csp_auxtrace_event){.size = 5}, "trace");
     csp_write_lost_samples(recording.writer, &trace_id, 6);
     complete(&recording);
-    next(&recording, CSP_RECORD_AUX);
-    struct csp_record record = next(&recording, CSP_RECORD_AUXTRACE);
+    next(&recording, CSP_RECORD_LOST_SAMPLES);
+    uint64_t offset = next(&recording, CSP_RECORD_AUX_OUTPUT_HW_ID).offset;
+    struct csp_record record = next(&recording, CSP_RECORD_AUX);
+    assert_int_equal(record.offset, offset + 48); /* as it is: 8 of header, 8 of ID, 32 of id */
+    record = next(&recording, CSP_RECORD_AUXTRACE);
     assert_memory_equal(record.payload, "trace\0\0", 8);
     next(&recording, CSP_RECORD_LOST_SAMPLES);
+    assert_int_equal(csp_records_counts(recording.records)->by_type[CSP_RECORD_COMPRESSED], 2);
     end_cleanly(&recording);
 }
 
