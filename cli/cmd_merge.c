@@ -1,4 +1,5 @@
 /* csprof merge: aggregates and recordings into one aggregate. */
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/parse.h"
@@ -6,6 +7,7 @@
 #include "cache/store.h"
 #include "cli/cli.h"
 #include "cli/merge_builds.h"
+#include "profgen/aggregate_parts.h"
 #include "profgen/recording_input.h"
 #include "profgen/resume.h"
 #include "profgen/runs.h"
@@ -13,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_MEMORY = 256 << 20 };
+enum {
+    USUAL_MEMORY = 256 << 20,
+    WORTH_THREADS = 8, /* so many aggregates for each thread are worth starting it */
+};
 
 struct input {
     const char *path;
@@ -208,19 +213,55 @@ static int add_input(struct merge *merge, const struct input *input)
     return error;
 }
 
+static int relieve(struct merge *merge)
+{
+    return csp_runs_relieve(&merge->runs, &merge->all.set, csp_aggregate_beside(&merge->all),
+                            &merge->cli->diag);
+}
+
+static void show_progress(void *user, size_t done)
+{
+    csp_progress_at(user, done);
+}
+
+/* The aggregates at the head of the list, by all threads; `read` tells which. */
+static void merge_parts(struct merge *merge, struct csp_progress *progress, bool *read)
+{
+    CSP_VEC(struct csp_aggregate_input) inputs = {0};
+    for (size_t i = 0; i < merge->inputs.len && merge->inputs.data[i].is_aggregate; i++)
+        csp_vec_push(&inputs, (struct csp_aggregate_input){merge->inputs.data[i].path,
+                                                           merge->inputs.data[i].weight});
+    const struct csp_aggregate_parts parts = {
+        .inputs = inputs.data,
+        .count = inputs.len,
+        .threads = merge->cli->threads,
+        .duplicates = merge->duplicates,
+        .memory = merge->runs.memory,
+        .progress = show_progress,
+        .user = progress,
+    };
+    if (inputs.len >= WORTH_THREADS * parts.threads && parts.threads > 1)
+        csp_aggregate_read_parts(&merge->all, &parts, read);
+    csp_vec_free(&inputs);
+}
+
 static int merge_all(struct merge *merge)
 {
     struct csp_progress progress;
-    int error = 0;
+    bool *read = csp_calloc(merge->inputs.len, sizeof *read);
     csp_progress_begin(&progress, "merging", merge->inputs.len, merge->cli->quiet);
+    merge_parts(merge, &progress, read);
+    int error = relieve(merge);
     for (size_t i = 0; i < merge->inputs.len && !error; i++) {
+        if (read[i])
+            continue;
         error = add_input(merge, &merge->inputs.data[i]);
         if (!error)
-            error = csp_runs_relieve(&merge->runs, &merge->all.set,
-                                     csp_aggregate_beside(&merge->all), &merge->cli->diag);
+            error = relieve(merge);
         csp_progress_at(&progress, i + 1);
     }
     csp_progress_end(&progress);
+    free(read);
     return error;
 }
 

@@ -118,6 +118,21 @@ int csp_aggregate_begin_merge(struct csp_aggregate *aggregate, const struct csp_
     return csp_digests_add(&aggregate->inputs, &other->inputs, duplicates, path, diag);
 }
 
+bool csp_aggregate_fits(const struct csp_aggregate *aggregate, const struct csp_aggregate *other,
+                        const struct csp_aggregate_how *how)
+{
+    const csp_digests *ours = &aggregate->inputs, *theirs = &other->inputs;
+    size_t at = 0;
+    if (aggregate->name && aggregate->code != other->code)
+        return false;
+    for (size_t i = 0; i < theirs->len && !how->duplicates; i++) {
+        at = place_of(ours, at, &theirs->data[i]);
+        if (at < ours->len && !by_digest(&ours->data[at], &theirs->data[i]))
+            return false;
+    }
+    return true;
+}
+
 int csp_aggregate_merge(struct csp_aggregate *aggregate, const struct csp_aggregate *other,
                         const char *path, const struct csp_aggregate_how *how,
                         struct csp_diag *diag)

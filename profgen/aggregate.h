@@ -84,6 +84,9 @@ int csp_aggregate_parse(struct csp_aggregate *aggregate, const void *data, size_
 int csp_aggregate_read_head(struct csp_aggregate *head, const char *path, struct csp_diag *diag);
 /* Bytes that are kept beside the set, for its samples, from one file to the next. */
 size_t csp_aggregate_beside(const struct csp_aggregate *aggregate);
+/* Whether another one can be added: it is of the same binary, and none of its inputs is there. */
+bool csp_aggregate_fits(const struct csp_aggregate *aggregate, const struct csp_aggregate *other,
+                        const struct csp_aggregate_how *how);
 /* Adds another one in memory. */
 int csp_aggregate_merge(struct csp_aggregate *aggregate, const struct csp_aggregate *other,
                         const char *path, const struct csp_aggregate_how *how,

@@ -77,13 +77,17 @@ int csp_runs_put(struct csp_runs *runs, struct csp_sample_set *set, struct csp_d
                     strerror(errno));
 }
 
+size_t csp_samples_memory(const struct csp_sample_set *set)
+{
+    return set->samples.arena.total + set->samples.entries.cap * sizeof *set->samples.entries.data +
+           set->samples.slot_count * sizeof *set->samples.slots +
+           set->counts.cap * sizeof *set->counts.data;
+}
+
 int csp_runs_relieve(struct csp_runs *runs, struct csp_sample_set *set, size_t beside,
                      struct csp_diag *diag)
 {
-    size_t tables = set->samples.entries.cap * sizeof *set->samples.entries.data +
-                    set->samples.slot_count * sizeof *set->samples.slots +
-                    set->counts.cap * sizeof *set->counts.data;
-    return set->counts.len && set->samples.arena.total + tables + beside > runs->memory
+    return set->counts.len && csp_samples_memory(set) + beside > runs->memory
                ? csp_runs_put(runs, set, diag)
                : 0;
 }

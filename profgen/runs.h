@@ -15,6 +15,8 @@ struct csp_runs {
     uint64_t bytes; /* in them */
 };
 
+/* Bytes that the samples of a set take. */
+size_t csp_samples_memory(const struct csp_sample_set *set);
 /* Puts the set's samples aside if they, and the bytes that are taken `beside` for them, are more
  * than they may. Errors: CSP_ERR_IO: $TMPDIR cannot
  * be written. */

@@ -60,6 +60,27 @@ done
 "$csprof" merge --json -o other aggregate1 aggregate2 aggregate4 >json && grep -q '"inputs": 3' json ||
     fail "merge --json: $(cat json)"
 
+# By several threads: the same file, and the same complaint.
+mkdir many
+for number in {01..30}; do
+    { cat text3; echo "# $number"; } >many/text
+    "$csprof" gen -q --perfscript many/text -b program --format aggregate -o "many/$number" || fail "one of many"
+done
+rm many/text
+for threads in 1 2 3; do
+    "$csprof" merge -q --threads $threads -o "by$threads" many/* merged || fail "by $threads threads"
+    cmp by1 "by$threads" || fail "by $threads threads: another file"
+    "$csprof" merge -q --threads $threads --memory 1 -o other many/* merged && cmp by1 other ||
+        fail "by $threads threads in little memory"
+    "$csprof" merge -q --threads $threads -o other many/* many/03 2>"twice$threads" && fail "twice, by $threads threads"
+    cmp twice1 "twice$threads" || fail "twice: $(cat "twice$threads")"
+    head -c 100 many/20 >damaged
+    "$csprof" merge -q --threads $threads -o other many/* damaged many/03 2>"bad$threads" && fail "damaged"
+    cmp bad1 "bad$threads" || fail "damaged, by $threads threads: $(cat "bad$threads")"
+done
+grep -q 'many/03: 1 of its 1 inputs were counted already' twice3 || fail "twice: $(cat twice3)"
+grep -q 'damaged: ' bad3 || fail "damaged: $(cat bad3)"
+
 # expect EXIT PATTERN COMMAND...
 expect() {
     local want=$1 pattern=$2 got
