@@ -189,15 +189,18 @@ void csp_store_put(struct csp_store *store, const char *kind, const void *key, s
     struct csp_output output = {0};
     uint64_t written = 0;
     errno = 0;
-    bool is_written = make_folders(path) && csp_output_open(&output, path, NULL) == 0 &&
+    bool has_folders = make_folders(path);
+    bool is_written = has_folders && csp_output_open(&output, path, NULL) == 0 &&
                       csp_entry_write(output.stream, key, key_size, data, size, &written) &&
                       csp_output_commit(&output, NULL) == 0;
     int reason = errno;
+    /* Who cleans the cache removed the entry while it was written: the next one may stay. */
+    bool was_removed = has_folders && reason == ENOENT;
     csp_output_abort(&output);
     free(path);
     if (is_written)
         __atomic_fetch_add(&store->written, written, __ATOMIC_RELAXED);
-    else if (!__atomic_exchange_n(&store->told_unwritable, true, __ATOMIC_RELAXED))
+    else if (!was_removed && !__atomic_exchange_n(&store->told_unwritable, true, __ATOMIC_RELAXED))
         csp_warn(store->diag, "the cache in %s cannot be written (%s): going on without it",
                  store->folder, reason ? strerror(reason) : "unknown reason");
 }
