@@ -39,10 +39,10 @@ $csprof collect -q $windows -o single.data -- ./bare 10000 1 >/dev/null
 ./mark 2
 $csprof collect -q --strategy strobe --samples 20000 --trace-buffer 8Mi -o strobe.data -- ./bare 6000 1 >/dev/null
 # A process that runs already.
-./bare 100000000 1 >/dev/null &
+./bare 1000000000 1 >/dev/null &
 ./mark 3
 $csprof collect -q $windows -o pid.data -p $! --duration 0.03
-kill $!
+kill $! 2>/dev/null || echo "the program ended before it was recorded to the end"
 # Threads on both CPUs share the ETR, which is drained when one of them ends.
 ./mark 4
 $csprof collect -q $windows --trace-buffer 8Mi -o threads.data -- ./bare 5000 2 >/dev/null
@@ -56,7 +56,7 @@ whole() { # MARK NAME ARGUMENT...
     until [ -s $name.data ]; do sleep 0.05; done
     sleep 0.1
     ./bare 30000 2 >/dev/null
-    kill -INT $!
+    kill -INT $! || echo "$name: csprof ended by itself"
     wait
 }
 whole 5 all -a
@@ -67,17 +67,17 @@ whole 8 one -C 1
 windows="--strategy user-stagger --period 70030 --window 5003 --overhead 100"
 ./mark 9
 $csprof collect -q $windows --trace-buffer 8Mi -o stagger.data --json -- ./bare 10000 1 >stagger.json 2>stagger.err
-./bare 100000000 1 >/dev/null &
+./bare 1000000000 1 >/dev/null &
 ./mark A
 $csprof collect -q $windows --trace-buffer 8Mi -o stagger_pid.data -p $! --duration 0.03
-kill $!
+kill $! 2>/dev/null || echo "the program ended before it was recorded to the end"
 whole B stagger_cpus -C 0,1
 whole C stagger_all -a
 windows="--strategy strobe --samples 20000"
-./bare 100000000 1 >/dev/null &
+./bare 1000000000 1 >/dev/null &
 ./mark D
 $csprof collect -q $windows --trace-buffer 8Mi -o strobe_pid.data -p $! --duration 0.03
-kill $!
+kill $! 2>/dev/null || echo "the program ended before it was recorded to the end"
 whole E strobe_cpus -C 0,1
 whole F strobe_all -a
 # From the end of each system call to the next one.
@@ -90,10 +90,10 @@ if [ -e extout_standin.ko ]; then
     windows="--strategy pulse --period 105002 --window 4000 --overhead 100"
     ./mark 7
     $csprof collect -q $windows -o pulse.data -- ./bare 20000 1 >/dev/null
-    ./bare 100000000 1 >/dev/null &
+    ./bare 1000000000 1 >/dev/null &
     ./mark G
     $csprof collect -q $windows -o pulse_pid.data -p $! --duration 0.03
-    kill $!
+    kill $! 2>/dev/null || echo "the program ended before it was recorded to the end"
     whole H pulse_cpus -C 0,1
     whole I pulse_all -a
     rmmod extout_standin
