@@ -51,7 +51,7 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
 {
     struct renumbering to = renumber(set, other);
     bool take_all = !set->contexts || set->keep_all;
-    uint32_t no_callers = csp_intern(&set->callers, "", 0);
+    uint32_t no_callers = set->contexts ? 0 : csp_intern(&set->callers, "", 0);
     csp_sample_set_merge_stats(set, &other->stats, weight);
     for (size_t i = 0; i < other->counts.len; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(other, i);

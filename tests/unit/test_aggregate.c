@@ -281,6 +281,30 @@ static void an_input_is_not_counted_twice(void **state)
     csp_aggregate_free(&all);
 }
 
+/* Not a caller more than its samples have. */
+static void merged_in_memory_it_is_the_same(void **state)
+{
+    struct csp_aggregate one = csp_aggregate_empty(), all = csp_aggregate_empty();
+    const struct csp_aggregate_how how = {0};
+    const uint64_t call = 0x3000;
+    struct csp_buf wanted = {0}, got = {0};
+    (void)state;
+    one.name = csp_strdup("program");
+    uint32_t branch = random_branch(&one.set);
+    struct csp_flat_sample *sample = csp_sample_set_scratch(&one.set, &branch, 1);
+    sample->callers = csp_intern(&one.set.callers, &call, sizeof call);
+    csp_sample_set_count(&one.set, sample, 1);
+    assert_int_equal(csp_aggregate_merge(&all, &one, "one", &how, &diag), 0);
+    csp_aggregate_write(&one, NULL, &wanted);
+    csp_aggregate_write(&all, NULL, &got);
+    assert_int_equal(got.len, wanted.len);
+    assert_memory_equal(got.data, wanted.data, wanted.len);
+    csp_buf_free(&wanted);
+    csp_buf_free(&got);
+    csp_aggregate_free(&one);
+    csp_aggregate_free(&all);
+}
+
 /* Any byte changed, and the file cut anywhere. */
 static void damage_is_told(void **state)
 {
@@ -312,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_weight_is_as_many_merges),
         cmocka_unit_test(counts_stop_at_their_maximum_and_tell),
         cmocka_unit_test(an_input_is_not_counted_twice),
+        cmocka_unit_test(merged_in_memory_it_is_the_same),
         cmocka_unit_test(damage_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
