@@ -242,16 +242,25 @@ static void assess_pulse(const struct csp_target *target, struct csp_strategy_ve
     caution_of_trace(target, verdict);
 }
 
-static void assess_free_running(const struct csp_target *target,
-                                struct csp_strategy_verdict *verdict)
+/* Windows that one cycle event opens and another one closes. False: these are no Arm cores. */
+static bool need_two_cycle_events(const struct csp_target *target,
+                                  struct csp_strategy_verdict *verdict)
 {
     need_trace(target, verdict);
     if (!is_arm(target))
-        return;
+        return false;
     need_aux_pause(target, verdict);
     need_cycles(target, verdict);
-    need_counters(target, verdict, 1); /* two cycle events: the cycle counter and one more */
+    need_counters(target, verdict, 1); /* beside the cycle counter */
     caution_of_trace(target, verdict);
+    return true;
+}
+
+static void assess_free_running(const struct csp_target *target,
+                                struct csp_strategy_verdict *verdict)
+{
+    if (!need_two_cycle_events(target, verdict))
+        return;
     if (target->cpu_time_max_percent > 0 && target->cpu_time_max_percent < 50)
         caution(verdict, "most of its samples open no window, and the kernel lowers their rate "
                          "early: sysctl kernel.perf_cpu_time_max_percent=60 lets it be");
@@ -262,16 +271,11 @@ static void assess_free_running(const struct csp_target *target,
 static void assess_user_stagger(const struct csp_target *target,
                                 struct csp_strategy_verdict *verdict)
 {
-    need_trace(target, verdict);
-    if (!is_arm(target))
+    if (!need_two_cycle_events(target, verdict))
         return;
-    need_aux_pause(target, verdict);
-    need_cycles(target, verdict);
-    need_counters(target, verdict, 1);
     if (target->privileged_known && !target->privileged && target->paranoid > 0)
         lack(verdict, "kernel.perf_event_paranoid lets users record no whole CPUs",
              "sysctl kernel.perf_event_paranoid=0, or run with the capability CAP_PERFMON");
-    caution_of_trace(target, verdict);
     caution(verdict, "it records whole CPUs, also where one program is asked for: what else runs "
                      "meanwhile is in the recording, too");
 }
