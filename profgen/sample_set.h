@@ -98,13 +98,6 @@ static inline const struct csp_pair *csp_flat_branch(const struct csp_sample_set
     return &set->branches.list.data[sample->branches[i]];
 }
 
-static inline enum csp_branch_kind csp_flat_branch_kind(const struct csp_sample_set *set,
-                                                        const struct csp_flat_sample *sample,
-                                                        size_t i)
-{
-    return (enum csp_branch_kind)set->branch_infos.data[sample->branches[i]].kind;
-}
-
 /* Where its history ended: the leaf of its call stack. */
 static inline uint64_t csp_flat_newest(const struct csp_sample_set *set,
                                        const struct csp_flat_sample *sample)

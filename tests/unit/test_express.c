@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "decode/trace/native/express.h"
+#include "kept_elements.h"
 #include "trace_generator.h"
 
 #include <inttypes.h>
@@ -31,18 +32,6 @@ const uint8_t *__wrap_csp_express_take_avx2(struct csp_express *express, struct 
     const uint8_t *behind = take(express, walker, reader, at, end);
     calls[build] += behind != at;
     return behind;
-}
-
-struct elements {
-    CSP_VEC(struct csp_element) list;
-};
-
-static int keep(void *user, const struct csp_element *elements, size_t count)
-{
-    struct elements *kept = user;
-    for (size_t i = 0; i < count; i++)
-        csp_vec_push(&kept->list, elements[i]);
-    return 0;
 }
 
 static struct elements decode(struct csp_generated_trace *trace, enum build by, size_t piece)

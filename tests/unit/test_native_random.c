@@ -2,6 +2,7 @@
  * seed of the first, can be given as arguments. */
 #include "unit.h"
 
+#include "kept_elements.h"
 #include "trace_generator.h"
 
 #include <inttypes.h>
@@ -16,18 +17,6 @@ static unsigned trace_count = 600;
 static unsigned trace_count = 10000;
 #endif
 static uint64_t first_seed = 1;
-
-struct elements {
-    CSP_VEC(struct csp_element) list;
-};
-
-static int keep(void *user, const struct csp_element *elements, size_t count)
-{
-    struct elements *kept = user;
-    for (size_t i = 0; i < count; i++)
-        csp_vec_push(&kept->list, elements[i]);
-    return 0;
-}
 
 static bool same(const struct csp_element *truth, const struct csp_element *got)
 {
