@@ -201,6 +201,12 @@ static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
     return rule;
 }
 
+/* B.cond, CBZ and TBZ: the next instruction may come next, with x30 as it was. */
+static bool is_conditional(uint32_t instruction)
+{
+    return (instruction & 0xff000000) == 0x54000000 || (instruction & 0x7c000000) == 0x34000000;
+}
+
 static bool stores_link_register(uint32_t instruction)
 {
     unsigned first = instruction & 31, second = instruction >> 10 & 31;
@@ -210,7 +216,8 @@ static bool stores_link_register(uint32_t instruction)
 }
 
 /* Without a table: a linker's stub goes on by x16 or x17 (Procedure Call Standard, "IP0 and IP1");
- * what next stores x30, or returns without loading it, has not saved it or has it back. */
+ * what next stores x30, or returns without loading it, has not saved it or has it back. One way on
+ * is enough: wherever the other leads, x30 is now what this one returns to. */
 static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uint64_t address)
 {
     uint64_t end;
@@ -226,7 +233,7 @@ static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uin
             return CSP_LEAF_LR; /* BR */
         if ((instruction & 0xfffffc1f) == 0xd65f0000)
             return CSP_LEAF_LR; /* RET */
-        if (changes_flow(instruction) && !is_hint(instruction))
+        if (changes_flow(instruction) && !is_hint(instruction) && !is_conditional(instruction))
             return CSP_LEAF_UNKNOWN;
     }
     return CSP_LEAF_UNKNOWN;
