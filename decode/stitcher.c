@@ -1,7 +1,7 @@
 #include "decode/stitcher.h"
 
 #include "base/alloc.h"
-#include "base/ordered.h"
+#include "decode/stitch_delivery.h"
 
 #include <stdlib.h>
 
@@ -10,18 +10,12 @@ enum {
     BATCH_BRANCHES = 1 << 22,
     KEEP_WINDOWS = 1024,    /* of a batch, stitched again with the next: its end is a cut */
     PAUSES_PER_WINDOW = 64, /* most that are looked at when nothing tells the time */
-    SHARD_PAUSES = 256,     /* delivered by one thread at a time */
-};
-
-struct held_window {
-    struct csp_trace_part *part;
-    uint32_t list, number;
 };
 
 /* What one trace source has decoded and not yet stitched. */
 struct pending {
     const struct csp_pause_stream *stream; /* null: no pauses on its CPU */
-    CSP_VEC(struct held_window) windows;
+    CSP_VEC(struct csp_held_window) windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
     uint64_t branches;                      /* in the windows */
     size_t next_pause;
@@ -31,11 +25,10 @@ struct pending {
 
 struct csp_stitcher {
     struct csp_stitcher_options options;
-    struct pending *pending;           /* one per source */
-    bool *stream_used;                 /* one per stream of the index */
-    struct csp_stitched_maker *makers; /* one per thread */
-    struct csp_buf *texts;             /* one per slot */
-    struct csp_stitch_trust trust;     /* of all batches so far */
+    struct pending *pending;       /* one per source */
+    bool *stream_used;             /* one per stream of the index */
+    struct csp_stitch_trust trust; /* of all batches so far */
+    struct csp_deliverer deliverer;
     struct csp_stitch_stats stats;
 };
 
@@ -45,107 +38,10 @@ struct csp_stitcher *csp_stitcher_create(const struct csp_stitcher_options *opti
     stitcher->options = *options;
     if (!stitcher->options.threads)
         stitcher->options.threads = 1;
-    unsigned threads = stitcher->options.threads;
-    size_t sources = options->input->sources.len;
-    stitcher->pending = csp_calloc(sources, sizeof *stitcher->pending);
+    stitcher->pending = csp_calloc(options->input->sources.len, sizeof *stitcher->pending);
     stitcher->stream_used = csp_calloc(options->index->streams.len, sizeof *stitcher->stream_used);
-    stitcher->makers = csp_calloc(threads, sizeof *stitcher->makers);
-    for (unsigned i = 0; i < threads; i++)
-        stitcher->makers[i] =
-            (struct csp_stitched_maker){.reader = options->reader,
-                                        .worker = i,
-                                        .leaf = options->leaf,
-                                        .user = options->user,
-                                        .recorded_stacks = options->recorded_stacks};
-    stitcher->texts = csp_calloc(csp_ordered_slots(threads), sizeof *stitcher->texts);
+    csp_deliverer_init(&stitcher->deliverer, &stitcher->options);
     return stitcher;
-}
-
-/* ---- delivering ---- */
-
-/* Pauses that were stitched, or found to have nothing to be stitched to. */
-struct delivery {
-    struct csp_stitcher *stitcher;
-    const struct csp_pause_stream *stream;
-    size_t first, count; /* pauses of the stream */
-    const struct csp_stitch_pair *pairs;
-    const struct held_window *windows; /* by number of a pair's window */
-};
-
-static struct csp_sample make_sample(const struct delivery *delivery, size_t number,
-                                     struct csp_stitched_maker *maker)
-{
-    const struct csp_stitch_pair *pair = &delivery->pairs[number];
-    const struct csp_windows *list = NULL;
-    const struct csp_window *window = NULL;
-    if (pair->window != CSP_STITCH_NONE) {
-        const struct held_window *held = &delivery->windows[pair->window];
-        list = &held->part->lists[held->list];
-        window = &list->windows.data[held->number];
-    }
-    return csp_stitched_sample(maker, delivery->stream, delivery->first + number, pair, list,
-                               window);
-}
-
-static size_t shard_end(const struct delivery *delivery, size_t shard)
-{
-    size_t end = (shard + 1) * SHARD_PAUSES;
-    return end < delivery->count ? end : delivery->count;
-}
-
-static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot)
-{
-    const struct delivery *delivery = user;
-    const struct csp_stitcher *stitcher = delivery->stitcher;
-    struct csp_buf *text = &stitcher->texts[slot];
-    text->len = 0;
-    for (size_t j = shard * SHARD_PAUSES; j < shard_end(delivery, shard); j++) {
-        struct csp_sample sample = make_sample(delivery, j, &stitcher->makers[worker]);
-        if (stitcher->options.print)
-            stitcher->options.print(stitcher->options.user, &sample, text);
-    }
-}
-
-static int take_shard(void *user, size_t shard, unsigned slot)
-{
-    const struct delivery *delivery = user;
-    const struct csp_stitcher_options *options = &delivery->stitcher->options;
-    (void)shard;
-    return options->print ? options->text(options->user, &delivery->stitcher->texts[slot]) : 0;
-}
-
-static int deliver_samples(const struct delivery *delivery)
-{
-    struct csp_stitcher *stitcher = delivery->stitcher;
-    for (size_t j = 0; j < delivery->count; j++) {
-        struct csp_sample sample = make_sample(delivery, j, &stitcher->makers[0]);
-        int error = stitcher->options.sample(stitcher->options.user, &sample);
-        if (error < 0)
-            return error;
-    }
-    return 0;
-}
-
-static int deliver(struct delivery delivery)
-{
-    struct csp_stitcher *stitcher = delivery.stitcher;
-    const struct csp_stitcher_options *options = &stitcher->options;
-    for (size_t j = 0; j < delivery.count; j++) {
-        stitcher->stats.verdicts[delivery.pairs[j].verdict]++;
-        stitcher->stats.unstitched[delivery.pairs[j].reason]++;
-        stitcher->stats.start_agrees += delivery.pairs[j].start_agrees;
-    }
-    stitcher->stats.pauses += delivery.count;
-    if (options->sample)
-        return deliver_samples(&delivery);
-    if (!options->print && !options->all_stats)
-        return 0;
-    struct csp_ordered job = {.count = (delivery.count + SHARD_PAUSES - 1) / SHARD_PAUSES,
-                              .threads = options->threads,
-                              .work = print_shard,
-                              .take = take_shard,
-                              .user = &delivery};
-    return csp_ordered_run(&job);
 }
 
 /* ---- stitching ---- */
@@ -168,7 +64,7 @@ static size_t count_pauses(const struct pending *pending, bool last)
     return count;
 }
 
-static uint64_t branches_of(const struct held_window *held)
+static uint64_t branches_of(const struct csp_held_window *held)
 {
     const struct csp_windows *list = &held->part->lists[held->list];
     const struct csp_window *window = &list->windows.data[held->number];
@@ -242,7 +138,6 @@ static void survey(struct csp_stitcher *stitcher, const struct pending *pending,
 
 static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
 {
-    const struct csp_pause_stream *stream = pending->stream;
     struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
     size_t pauses = batch.pause_len;
     struct csp_stitch_pair *pairs = csp_calloc(pauses, sizeof *pairs);
@@ -265,12 +160,12 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
         }
         used++;
     }
-    int error = deliver((struct delivery){.stitcher = stitcher,
-                                          .stream = stream,
-                                          .first = pending->next_pause,
-                                          .count = done_pauses,
-                                          .pairs = pairs,
-                                          .windows = pending->windows.data});
+    struct csp_delivery done = {.stream = pending->stream,
+                                .first = pending->next_pause,
+                                .count = done_pauses,
+                                .pairs = pairs,
+                                .windows = pending->windows.data};
+    int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     free(pairs);
     pending->next_pause += done_pauses;
     drop_windows(stitcher, pending, done_windows, used);
@@ -372,7 +267,7 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
         }
         bool adjacent = pending->chunk == done->chunk && !done->chunk->holes;
         enter_chunk(pending, done->chunk);
-        struct held_window held = {part, done->list, i};
+        struct csp_held_window held = {part, done->list, i};
         struct csp_stitch_window key = make_key(stitcher, pending, done, list, window);
         key.adjacent = adjacent;
         csp_vec_push(&pending->keys, key);
@@ -401,8 +296,8 @@ static int deliver_untraced(struct csp_stitcher *stitcher, const struct csp_paus
     for (size_t j = 0; j < stream->refs.len; j++)
         pairs[j] =
             (struct csp_stitch_pair){.window = CSP_STITCH_NONE, .reason = CSP_UNSTITCHED_NO_WINDOW};
-    int error = deliver((struct delivery){
-        .stitcher = stitcher, .stream = stream, .count = stream->refs.len, .pairs = pairs});
+    struct csp_delivery done = {.stream = stream, .count = stream->refs.len, .pairs = pairs};
+    int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     free(pairs);
     return error;
 }
@@ -432,13 +327,7 @@ int csp_stitcher_finish(struct csp_stitcher *stitcher)
 struct csp_stitch_stats csp_stitcher_stats(const struct csp_stitcher *stitcher)
 {
     struct csp_stitch_stats stats = stitcher->stats;
-    for (unsigned i = 0; i < stitcher->options.threads; i++) {
-        const struct csp_stitched_stats *made = &stitcher->makers[i].stats;
-        stats.made.joined_runs += made->joined_runs;
-        stats.made.repaired_by_history += made->repaired_by_history;
-        stats.made.repaired_by_lr += made->repaired_by_lr;
-        stats.made.missing_callers += made->missing_callers;
-    }
+    stats.made = csp_deliverer_made(&stitcher->deliverer);
     return stats;
 }
 
@@ -453,12 +342,7 @@ void csp_stitcher_destroy(struct csp_stitcher *stitcher)
         csp_vec_free(&pending->windows);
         csp_vec_free(&pending->keys);
     }
-    for (unsigned i = 0; i < stitcher->options.threads; i++)
-        csp_stitched_maker_free(&stitcher->makers[i]);
-    for (unsigned i = 0; i < csp_ordered_slots(stitcher->options.threads); i++)
-        csp_buf_free(&stitcher->texts[i]);
-    free(stitcher->makers);
-    free(stitcher->texts);
+    csp_deliverer_free(&stitcher->deliverer);
     free(stitcher->pending);
     free(stitcher->stream_used);
     free(stitcher);

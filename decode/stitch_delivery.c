@@ -1,0 +1,127 @@
+#include "decode/stitch_delivery.h"
+
+#include "base/alloc.h"
+#include "base/ordered.h"
+
+#include <stdlib.h>
+
+enum { SHARD_PAUSES = 256 }; /* delivered by one thread at a time */
+
+struct job {
+    struct csp_deliverer *deliverer;
+    const struct csp_delivery *delivery;
+};
+
+void csp_deliverer_init(struct csp_deliverer *deliverer, const struct csp_stitcher_options *options)
+{
+    *deliverer = (struct csp_deliverer){.options = options};
+    deliverer->makers = csp_calloc(options->threads, sizeof *deliverer->makers);
+    for (unsigned i = 0; i < options->threads; i++)
+        deliverer->makers[i] =
+            (struct csp_stitched_maker){.reader = options->reader,
+                                        .worker = i,
+                                        .leaf = options->leaf,
+                                        .user = options->user,
+                                        .recorded_stacks = options->recorded_stacks};
+    deliverer->texts = csp_calloc(csp_ordered_slots(options->threads), sizeof *deliverer->texts);
+}
+
+static struct csp_sample make_sample(const struct csp_delivery *delivery, size_t number,
+                                     struct csp_stitched_maker *maker)
+{
+    const struct csp_stitch_pair *pair = &delivery->pairs[number];
+    const struct csp_windows *list = NULL;
+    const struct csp_window *window = NULL;
+    if (pair->window != CSP_STITCH_NONE) {
+        const struct csp_held_window *held = &delivery->windows[pair->window];
+        list = &held->part->lists[held->list];
+        window = &list->windows.data[held->number];
+    }
+    return csp_stitched_sample(maker, delivery->stream, delivery->first + number, pair, list,
+                               window);
+}
+
+static size_t shard_end(const struct csp_delivery *delivery, size_t shard)
+{
+    size_t end = (shard + 1) * SHARD_PAUSES;
+    return end < delivery->count ? end : delivery->count;
+}
+
+static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot)
+{
+    const struct job *job = user;
+    const struct csp_stitcher_options *options = job->deliverer->options;
+    struct csp_buf *text = &job->deliverer->texts[slot];
+    text->len = 0;
+    for (size_t j = shard * SHARD_PAUSES; j < shard_end(job->delivery, shard); j++) {
+        struct csp_sample sample = make_sample(job->delivery, j, &job->deliverer->makers[worker]);
+        if (options->print)
+            options->print(options->user, &sample, text);
+    }
+}
+
+static int take_shard(void *user, size_t shard, unsigned slot)
+{
+    const struct job *job = user;
+    const struct csp_stitcher_options *options = job->deliverer->options;
+    (void)shard;
+    return options->print ? options->text(options->user, &job->deliverer->texts[slot]) : 0;
+}
+
+static int deliver_samples(struct csp_deliverer *deliverer, const struct csp_delivery *delivery)
+{
+    const struct csp_stitcher_options *options = deliverer->options;
+    for (size_t j = 0; j < delivery->count; j++) {
+        struct csp_sample sample = make_sample(delivery, j, &deliverer->makers[0]);
+        int error = options->sample(options->user, &sample);
+        if (error < 0)
+            return error;
+    }
+    return 0;
+}
+
+int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *delivery,
+                struct csp_stitch_stats *stats)
+{
+    const struct csp_stitcher_options *options = deliverer->options;
+    for (size_t j = 0; j < delivery->count; j++) {
+        stats->verdicts[delivery->pairs[j].verdict]++;
+        stats->unstitched[delivery->pairs[j].reason]++;
+        stats->start_agrees += delivery->pairs[j].start_agrees;
+    }
+    stats->pauses += delivery->count;
+    if (options->sample)
+        return deliver_samples(deliverer, delivery);
+    if (!options->print && !options->all_stats)
+        return 0;
+    struct job user = {deliverer, delivery};
+    struct csp_ordered job = {.count = (delivery->count + SHARD_PAUSES - 1) / SHARD_PAUSES,
+                              .threads = options->threads,
+                              .work = print_shard,
+                              .take = take_shard,
+                              .user = &user};
+    return csp_ordered_run(&job);
+}
+
+struct csp_stitched_stats csp_deliverer_made(const struct csp_deliverer *deliverer)
+{
+    struct csp_stitched_stats made = {0};
+    for (unsigned i = 0; i < deliverer->options->threads; i++) {
+        const struct csp_stitched_stats *more = &deliverer->makers[i].stats;
+        made.joined_runs += more->joined_runs;
+        made.repaired_by_history += more->repaired_by_history;
+        made.repaired_by_lr += more->repaired_by_lr;
+        made.missing_callers += more->missing_callers;
+    }
+    return made;
+}
+
+void csp_deliverer_free(struct csp_deliverer *deliverer)
+{
+    for (unsigned i = 0; i < deliverer->options->threads; i++)
+        csp_stitched_maker_free(&deliverer->makers[i]);
+    for (unsigned i = 0; i < csp_ordered_slots(deliverer->options->threads); i++)
+        csp_buf_free(&deliverer->texts[i]);
+    free(deliverer->makers);
+    free(deliverer->texts);
+}
