@@ -1,24 +1,14 @@
 #include "decode/snapshot.h"
 
 #include "base/big_vec.h"
-
 #include "base/file.h"
 #include "base/parse.h"
 #include "decode/ini.h"
+#include "decode/memory_dumps.h"
 
-#include <inttypes.h>
 #include <libgen.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Bytes of memory at an address. */
-struct dump {
-    uint64_t address;
-    const uint8_t *bytes;
-    size_t size;
-    unsigned order; /* as met: where two overlap, the first counts */
-    struct csp_block_cache *blocks;
-};
 
 struct device {
     const char *name, *class, *type;
@@ -32,13 +22,7 @@ struct csp_snapshot {
     struct csp_ini main, metadata;
     CSP_VEC(struct device *) devices;
     CSP_VEC(struct csp_file *) files;
-    CSP_VEC(struct dump) dumps; /* by address, without overlap */
-};
-
-struct snapshot_code {
-    struct csp_code_view view;
-    const struct csp_snapshot *snapshot;
-    size_t last; /* dump that was used last */
+    struct csp_memory_dumps dumps;
 };
 
 /* ---- files ---- */
@@ -151,47 +135,8 @@ static int read_dump(struct csp_snapshot *snapshot, const struct device *device,
         length = file->size - offset;
     if (length > UINT64_MAX - address)
         length = UINT64_MAX - address;
-    csp_vec_push(&snapshot->dumps, (struct dump){.address = address,
-                                                 .bytes = file->data + offset,
-                                                 .size = length,
-                                                 .order = (unsigned)snapshot->dumps.len});
+    csp_memory_dumps_add(&snapshot->dumps, address, file->data + offset, length);
     return 0;
-}
-
-static int compare_dumps(const void *left, const void *right)
-{
-    const struct dump *a = left, *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
-
-/* Sorts the dumps and drops those that another overlaps: cores usually list the same memory. */
-static void sort_dumps(struct csp_snapshot *snapshot)
-{
-    struct dump *dumps = snapshot->dumps.data;
-    size_t kept = 0;
-    if (snapshot->dumps.len)
-        qsort(dumps, snapshot->dumps.len, sizeof *dumps, compare_dumps);
-    for (size_t i = 0; i < snapshot->dumps.len; i++) {
-        struct dump *last = kept ? &dumps[kept - 1] : NULL;
-        if (!last || dumps[i].address - last->address >= last->size) {
-            dumps[kept++] = dumps[i];
-            continue;
-        }
-        bool same = dumps[i].address == last->address && dumps[i].bytes == last->bytes &&
-                    dumps[i].size == last->size;
-        if (!same)
-            csp_warn(snapshot->diag,
-                     "%s: memory dumps overlap at 0x%" PRIx64 ": only the first is used",
-                     snapshot->folder, dumps[i].address);
-        if (!same && dumps[i].order < last->order)
-            *last = dumps[i];
-    }
-    snapshot->dumps.len = kept;
-    for (size_t i = 0; i < kept; i++)
-        if (dumps[i].address % 4 == 0)
-            dumps[i].blocks = csp_block_cache_create(dumps[i].bytes, dumps[i].size);
 }
 
 static int read_memory(struct csp_snapshot *snapshot)
@@ -209,67 +154,8 @@ static int read_memory(struct csp_snapshot *snapshot)
                 return error;
         }
     }
-    sort_dumps(snapshot);
+    csp_memory_dumps_seal(&snapshot->dumps, snapshot->folder, snapshot->diag);
     return 0;
-}
-
-/* The dump that holds `address`, or null. */
-static const struct dump *find_dump(struct snapshot_code *code, uint64_t address)
-{
-    const struct dump *dumps = code->snapshot->dumps.data;
-    size_t low = 0, high = code->snapshot->dumps.len;
-    if (code->last < high && address - dumps[code->last].address < dumps[code->last].size)
-        return &dumps[code->last];
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (dumps[middle].address <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (low == high || address - dumps[low].address >= dumps[low].size)
-        return NULL;
-    code->last = low;
-    return &dumps[low];
-}
-
-static size_t fetch(void *user, uint8_t source, uint64_t context_id, uint64_t address,
-                    const uint8_t **bytes)
-{
-    const struct dump *dump = find_dump(user, address);
-    (void)source, (void)context_id;
-    if (!dump)
-        return 0;
-    *bytes = dump->bytes + (address - dump->address);
-    return dump->size - (address - dump->address);
-}
-
-static bool find(void *user, uint8_t source, uint64_t context_id, uint64_t address,
-                 struct csp_code_region *region)
-{
-    const struct dump *dump = find_dump(user, address);
-    (void)source, (void)context_id;
-    if (!dump || !dump->blocks)
-        return false;
-    *region = (struct csp_code_region){.start = dump->address,
-                                       .end = dump->address + dump->size,
-                                       .base = dump->address,
-                                       .blocks = dump->blocks};
-    return true;
-}
-
-static void close_code(struct csp_code_view *view)
-{
-    free(view);
-}
-
-static struct csp_code_view *open_code(void *owner, uint32_t stream)
-{
-    struct snapshot_code *code = csp_calloc(1, sizeof *code);
-    (void)stream;
-    code->snapshot = owner;
-    code->view = (struct csp_code_view){.memory = {fetch, find, code}, .close = close_code};
-    return &code->view;
 }
 
 /* ---- trace ---- */
@@ -446,8 +332,8 @@ int csp_snapshot_open(struct csp_snapshot **out, const char *path, struct csp_di
         free(snapshot->folder);
         snapshot->folder = folder;
     }
-    snapshot->trace.open_code = open_code;
-    snapshot->trace.owner = snapshot;
+    snapshot->trace.open_code = csp_memory_dumps_open_code;
+    snapshot->trace.owner = &snapshot->dumps;
     int error = read_snapshot(snapshot);
     if (error)
         csp_snapshot_close(snapshot);
@@ -476,9 +362,7 @@ void csp_snapshot_close(struct csp_snapshot *snapshot)
     }
     csp_vec_free(&snapshot->devices);
     csp_vec_free(&snapshot->files);
-    for (size_t i = 0; i < snapshot->dumps.len; i++)
-        csp_block_cache_destroy(snapshot->dumps.data[i].blocks);
-    csp_vec_free(&snapshot->dumps);
+    csp_memory_dumps_free(&snapshot->dumps);
     csp_ini_free(&snapshot->main);
     csp_ini_free(&snapshot->metadata);
     free(snapshot->folder);
