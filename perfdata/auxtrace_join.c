@@ -1,0 +1,285 @@
+#include "base/big_vec.h"
+#include "perfdata/auxtrace_private.h"
+
+#include <stdlib.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct csp_aux_chunk *a = left, *b = right;
+    int order = compare(a->idx, b->idx);
+    if (!order)
+        order = compare(a->aux_offset, b->aux_offset);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static int by_queue(const void *left, const void *right)
+{
+    const struct csp_aux_fragment *a = left, *b = right;
+    int order = compare(a->queue, b->queue);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static int by_stream(const void *left, const void *right)
+{
+    const struct csp_aux_fragment *a = left, *b = right;
+    int order = compare(a->queue, b->queue);
+    if (!order)
+        order = compare(a->aux_offset, b->aux_offset);
+    return order ? order : compare(a->ordinal, b->ordinal);
+}
+
+static void sort(void *data, size_t count, size_t size, int (*order)(const void *, const void *))
+{
+    const char *items = data;
+    size_t sorted = 1; /* most often all are, and there are many */
+    while (sorted < count && order(items + (sorted - 1) * size, items + sorted * size) <= 0)
+        sorted++;
+    if (sorted < count)
+        qsort(data, count, size, order);
+}
+
+/* One queue for each ring that has chunks; chunks are sorted by ring already. */
+static void make_queues(struct csp_auxtrace *aux)
+{
+    for (size_t i = 0; i < aux->chunks.len; i++) {
+        const struct csp_aux_chunk *chunk = &aux->chunks.data[i];
+        if (!i || aux->chunks.data[i - 1].idx != chunk->idx)
+            csp_vec_push(
+                &aux->queues,
+                (struct csp_aux_queue){.idx = chunk->idx, .cpu = chunk->cpu, .tid = chunk->tid});
+        aux->queues.data[aux->queues.len - 1].bytes += chunk->size;
+    }
+}
+
+/* Which queue an AUX record speaks of: lookups by ring, CPU and thread, filled in as it goes. */
+struct router {
+    struct csp_map by_idx, by_cpu, by_tid; /* queue + 1 */
+};
+
+static void route_queue(struct router *router, const struct csp_aux_queue *queue, uint64_t number)
+{
+    uint64_t *slot = csp_map_at(&router->by_idx, queue->idx);
+    if (!*slot)
+        *slot = number + 1;
+    slot = queue->cpu != CSP_NO_TID ? csp_map_at(&router->by_cpu, queue->cpu)
+                                    : csp_map_at(&router->by_tid, queue->tid);
+    if (!*slot)
+        *slot = number + 1;
+}
+
+/* Its number + 1; null: there is none. */
+static const uint64_t *find_route(const struct csp_auxtrace *aux, const struct router *router,
+                                  const struct csp_aux_fragment *fragment)
+{
+    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
+    const uint64_t *queue = idx ? csp_map_find(&router->by_idx, *idx - 1) : NULL;
+    if (!queue && fragment->cpu != CSP_NO_TID)
+        queue = csp_map_find(&router->by_cpu, fragment->cpu);
+    return queue ? queue : csp_map_find(&router->by_tid, fragment->tid);
+}
+
+static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
+                           const struct csp_aux_fragment *fragment)
+{
+    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
+    const uint64_t *queue = find_route(aux, router, fragment);
+    if (queue)
+        return (uint32_t)*queue - 1;
+    struct csp_aux_queue empty = {.idx = idx ? (uint32_t)(*idx - 1) : fragment->cpu,
+                                  .cpu = fragment->cpu,
+                                  .tid = fragment->tid};
+    csp_vec_push(&aux->queues, empty);
+    route_queue(router, &empty, aux->queues.len - 1);
+    return (uint32_t)aux->queues.len - 1;
+}
+
+/* Losses that concern no queue are of no interest. */
+static void route_losses(struct csp_auxtrace *aux, const struct router *router)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < aux->losses.len; i++) {
+        const uint64_t *queue = find_route(aux, router, &aux->losses.data[i]);
+        if (!queue)
+            continue;
+        aux->losses.data[kept] = aux->losses.data[i];
+        aux->losses.data[kept++].queue = (uint32_t)*queue - 1;
+    }
+    aux->losses.len = kept;
+}
+
+static void route_fragments(struct csp_auxtrace *aux)
+{
+    struct router router = {0};
+    for (size_t i = 0; i < aux->queues.len; i++)
+        route_queue(&router, &aux->queues.data[i], i);
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
+    for (size_t i = 0; i < aux->fragments.len; i++)
+        aux->fragments.data[i].queue = find_queue(aux, &router, &aux->fragments.data[i]);
+    route_losses(aux, &router);
+    csp_map_free(&router.by_idx);
+    csp_map_free(&router.by_cpu);
+    csp_map_free(&router.by_tid);
+}
+
+/* The chunks of one queue, and how far its stream was delivered. */
+struct stream {
+    const struct csp_aux_chunk *chunks;
+    size_t count;
+    size_t next; /* the first chunk that ends beyond `done` */
+    uint64_t done;
+};
+
+/* Where the trace of a chunk ends. perf fills chunks up to a multiple of 8 bytes, and counts the
+ * next chunk's offset without that: those last bytes are not trace. */
+static uint64_t end_of_chunk(const struct stream *stream, size_t number)
+{
+    const struct csp_aux_chunk *chunk = &stream->chunks[number];
+    uint64_t end = chunk->aux_offset + chunk->size;
+    if (number + 1 == stream->count)
+        return end;
+    uint64_t next = chunk[1].aux_offset;
+    return next > chunk->aux_offset && next < end && end - next < 8 ? next : end;
+}
+
+static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                      const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
+{
+    uint64_t skipped = begin - chunk->aux_offset;
+    csp_big_vec_push(&aux->pieces, (struct csp_aux_piece){
+                                       .data = chunk->data + skipped,
+                                       .size = end - begin,
+                                       .aux_offset = begin,
+                                       .file_offset = chunk->file_offset + skipped,
+                                   });
+    fragment->piece_count++;
+    fragment->found += end - begin;
+}
+
+static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                          struct stream *stream)
+{
+    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
+    fragment->piece_first = (uint32_t)aux->pieces.len;
+    if (begin < stream->done) {
+        uint64_t repeated = (end < stream->done ? end : stream->done) - begin;
+        aux->repeated_bytes += repeated;
+        begin += repeated;
+    }
+    for (; stream->next < stream->count && begin < end; stream->next++) {
+        const struct csp_aux_chunk *chunk = &stream->chunks[stream->next];
+        uint64_t chunk_end = end_of_chunk(stream, stream->next);
+        if (chunk->aux_offset >= end)
+            break;
+        if (chunk_end <= begin)
+            continue;
+        if (begin < chunk->aux_offset)
+            begin = chunk->aux_offset;
+        uint64_t piece_end = chunk_end < end ? chunk_end : end;
+        add_piece(aux, fragment, chunk, begin, piece_end);
+        begin = piece_end;
+        if (chunk_end > end)
+            break;
+    }
+    if (begin > stream->done)
+        stream->done = begin;
+}
+
+/* A queue without AUX records (perf before 4.1, or a trace unit that writes none): each chunk as
+ * it is. */
+static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
+                           const struct csp_aux_chunk *chunks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct csp_aux_fragment fragment = {
+            .queue = queue,
+            .cpu = chunks[i].cpu,
+            .pid = CSP_NO_TID,
+            .tid = chunks[i].tid,
+            .aux_offset = chunks[i].aux_offset,
+            .aux_size = chunks[i].size,
+            .piece_first = (uint32_t)aux->pieces.len,
+            .file_offset = chunks[i].file_offset,
+            .ordinal = chunks[i].ordinal,
+        };
+        add_piece(aux, &fragment, &chunks[i], chunks[i].aux_offset,
+                  chunks[i].aux_offset + chunks[i].size);
+        csp_big_vec_push(&aux->fragments, fragment);
+    }
+}
+
+static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragment *fragment,
+                          uint64_t repeated)
+{
+    uint64_t missing = fragment->aux_size - fragment->found - repeated;
+    aux->announced_bytes += fragment->aux_size;
+    aux->missing_bytes += missing;
+    aux->missing_fragments += missing && missing == fragment->aux_size;
+}
+
+static void fill_queues(struct csp_auxtrace *aux)
+{
+    size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
+    for (uint32_t i = 0; i < aux->queues.len; i++) {
+        uint32_t idx = aux->queues.data[i].idx;
+        struct stream stream = {.chunks = aux->chunks.data + chunk};
+        while (chunk < aux->chunks.len && aux->chunks.data[chunk].idx == idx) {
+            chunk++;
+            stream.count++;
+        }
+        if (stream.count)
+            aux->queues.data[i].end = end_of_chunk(&stream, stream.count - 1);
+        uint64_t found = 0;
+        bool any = false;
+        for (; fragment < announced && aux->fragments.data[fragment].queue == i; fragment++) {
+            struct csp_aux_fragment *current = &aux->fragments.data[fragment];
+            uint64_t repeated = aux->repeated_bytes;
+            fill_fragment(aux, current, &stream);
+            count_missing(aux, current, aux->repeated_bytes - repeated);
+            found += current->found;
+            any = true;
+        }
+        if (!any)
+            deliver_chunks(aux, i, stream.chunks, stream.count);
+        aux->unannounced_bytes += aux->queues.data[i].bytes - found;
+    }
+}
+
+static void number_fragments(struct csp_auxtrace *aux)
+{
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
+    for (size_t i = 0; i < aux->fragments.len; i++) {
+        struct csp_aux_queue *queue = &aux->queues.data[aux->fragments.data[i].queue];
+        if (!queue->fragment_count++)
+            queue->fragment_first = (uint32_t)i;
+    }
+}
+
+/* Marks the first fragment behind each loss. Both are sorted by queue and ordinal. */
+static void mark_losses(struct csp_auxtrace *aux)
+{
+    size_t next = 0;
+    sort(aux->losses.data, aux->losses.len, sizeof *aux->losses.data, by_queue);
+    for (size_t i = 0; i < aux->losses.len; i++) {
+        const struct csp_aux_fragment *loss = &aux->losses.data[i];
+        while (next < aux->fragments.len && by_queue(&aux->fragments.data[next], loss) < 0)
+            next++;
+        if (next < aux->fragments.len && aux->fragments.data[next].queue == loss->queue)
+            aux->fragments.data[next].after_loss = true;
+    }
+}
+
+void csp_auxtrace_join(struct csp_auxtrace *aux)
+{
+    sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
+    make_queues(aux);
+    route_fragments(aux);
+    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_stream);
+    fill_queues(aux);
+    number_fragments(aux);
+    mark_losses(aux);
+}
