@@ -9,6 +9,8 @@
 #include "profgen/recording_input.h"
 #include "profgen/run_key.h"
 
+extern const char csp_gen_usage[];
+
 /* Of --format, beside those of enum csp_profile_format. */
 enum {
     CSP_FORMAT_AGGREGATE = CSP_PROFILE_BINARY + 1,
