@@ -87,6 +87,28 @@ enum csp_opening {
     CSP_OPENING_TELLS, /* … and ran between it and the pause */
 };
 
+/* Fewer pairs may agree by chance. */
+enum { CSP_PAIRS_THAT_TELL = 8 };
+
+/* ---- stitch.c ---- */
+
+/* Pairs windows and pauses by all evidence that the state has. */
+void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs);
+
+/* ---- stitch_time.c ---- */
+
+/* As if the trace had no timestamps. */
+void csp_stitch_forget_time(struct csp_stitch_state *state);
+/* Settles on the best times that nothing contradicts: the trace's as they are, fitted, or none.
+ * `trust`: what is known of the trace's own times from all streams. */
+enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
+                                            const struct csp_stitch_trust *trust,
+                                            struct csp_stitch_clock *clock);
+/* Adds what the PCs and the AUX records say of the trace's own times. */
+void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch_trust *trust);
+
+/* ---- the others ---- */
+
 void csp_stitch_find_openers(struct csp_stitch_state *state);
 enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32_t window,
                                     uint32_t pause);

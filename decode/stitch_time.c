@@ -1,0 +1,332 @@
+#include "base/alloc.h"
+#include "base/nth.h"
+#include "decode/stitch_clock.h"
+#include "decode/stitch_state.h"
+
+#include <stdlib.h>
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void csp_stitch_forget_time(struct csp_stitch_state *state)
+{
+    for (uint32_t i = 0; i < state->stream->window_len; i++)
+        state->bounds[i] = (struct csp_stitch_bounds){.broken = state->stream->windows[i].cut};
+}
+
+/* Whether a time of the trace lies where the AUX records, whose times are in the samples' clock,
+ * allow it to be. */
+static bool record_allows(const struct csp_stitch_window *window, uint64_t time, uint64_t tolerance)
+{
+    return !window->record_time ||
+           (time <= window->record_time + tolerance && time + tolerance >= window->not_before);
+}
+
+/* A single time that is impossible is of damaged trace. */
+static void take_times(struct csp_stitch_state *state, uint32_t window, uint64_t first,
+                       uint64_t last)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    struct csp_stitch_bounds *bounds = &state->bounds[window];
+    bool possible = !last || record_allows(w, last, state->tolerance);
+    bounds->broken = w->cut || !possible;
+    bounds->first = possible ? first : 0;
+    bounds->last = possible ? last : 0;
+}
+
+static void take_trace_time(struct csp_stitch_state *state)
+{
+    for (uint32_t i = 0; i < state->stream->window_len; i++)
+        take_times(state, i, state->stream->windows[i].first_time,
+                   state->stream->windows[i].last_time);
+}
+
+/* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
+static void find_bounds(struct csp_stitch_state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint64_t tolerance = state->tolerance, early = 0, late = UINT64_MAX;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        struct csp_stitch_bounds *bounds = &state->bounds[i];
+        bool by_record = state->use_records && window->drained;
+        bounds->end = bounds->last ? bounds->last : by_record ? window->record_time : 0;
+        uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
+        early = max_u64(early, max_u64(window->not_before, end));
+        bounds->early = early;
+    }
+    for (uint32_t i = stream->window_len; i-- > 0;) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        struct csp_stitch_bounds *bounds = &state->bounds[i];
+        /* A sink that is not drained stores a window after its sample was written. */
+        bool drained = state->use_records && window->drained;
+        if (!drained && window->record_time)
+            late = min_u64(late, window->record_time + tolerance);
+        if (state->lag.known && bounds->end && !window->cut)
+            late = min_u64(late, bounds->end + (uint64_t)max_i64(state->lag.high, 0));
+        bounds->late = late;
+        if (bounds->first)
+            late = min_u64(late, bounds->first + tolerance);
+        if (drained && window->not_before && window->record_time)
+            late = min_u64(late, window->record_time);
+    }
+}
+
+static uint32_t count_outside_records(const struct csp_stitch_stream *stream, uint32_t *timed)
+{
+    uint32_t outside = 0;
+    *timed = 0;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        if (!window->last_time || !window->record_time)
+            continue;
+        ++*timed;
+        outside += !record_allows(window, window->last_time, stream->tolerance);
+    }
+    return outside;
+}
+
+static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
+{
+    uint32_t timed, outside = count_outside_records(stream, &timed);
+    return outside <= timed / 100;
+}
+
+/* The first pause from number `pause` on that can have closed a window, which the pauses that
+ * follow the next window's end cannot; CSP_STITCH_NONE without any. */
+static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t window,
+                                  uint32_t pause)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    const struct csp_stitch_bounds *bounds = &state->bounds[window];
+    while (pause < stream->pause_len && stream->pauses[pause].time < bounds->early)
+        pause++;
+    if (pause == stream->pause_len || stream->pauses[pause].time > bounds->late)
+        return CSP_STITCH_NONE;
+    if (window + 1 < stream->window_len && state->bounds[window + 1].end &&
+        stream->pauses[pause].time >= state->bounds[window + 1].end)
+        return CSP_STITCH_NONE;
+    return pause;
+}
+
+/* The lags of the windows of which the end's time is known, by the pauses that follow them where
+ * the PCs agree, in order; how many those are, and how many the PCs contradict. */
+static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitch_trust *counts)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    int64_t *lags = csp_malloc(stream->window_len * sizeof *lags);
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        if (!state->bounds[i].end || stream->windows[i].cut || stream->windows[i].unsure)
+            continue;
+        uint32_t j = first_pause_after(state, i, next);
+        if (j == CSP_STITCH_NONE)
+            continue;
+        next = j;
+        const struct csp_stitch_pause *pause = &stream->pauses[j];
+        if (pc_agrees(&stream->windows[i], pause))
+            lags[counts->agree++] = (int64_t)(pause->time - state->bounds[i].end);
+        else if (pc_contradicts(&stream->windows[i], pause))
+            counts->contradict++;
+    }
+    return lags;
+}
+
+/* The twentieth part of the distances is not longer; INT64_MAX / 2 without any. */
+static int64_t short_distance(const int64_t *distances, size_t count)
+{
+    return count ? csp_nth(distances, count, count / 20) : INT64_MAX / 2;
+}
+
+/* How far apart the ends of windows and the pauses are where they are close: a window's sample is
+ * written before the next window ends. */
+static int64_t spacing_at_least(const struct csp_stitch_state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t most = stream->window_len > stream->pause_len ? stream->window_len : stream->pause_len;
+    int64_t *distances = csp_malloc(most * sizeof *distances);
+    size_t count = 0;
+    for (uint32_t i = 0; i + 1 < stream->window_len; i++) {
+        uint64_t end = state->bounds[i].end, next = state->bounds[i + 1].end;
+        if (end && next > end)
+            distances[count++] = (int64_t)(next - end);
+    }
+    int64_t windows = short_distance(distances, count);
+    for (count = 0; count + 1 < stream->pause_len; count++)
+        distances[count] = (int64_t)(stream->pauses[count + 1].time - stream->pauses[count].time);
+    int64_t pauses = short_distance(distances, count);
+    free(distances);
+    return windows < pauses ? windows : pauses;
+}
+
+/* Of all lags; 0 without any. */
+struct lags {
+    int64_t min, low, median, max; /* `low`: the twentieth part is not longer */
+};
+
+static struct lags sum_up(const int64_t *lags, size_t count)
+{
+    if (!count)
+        return (struct lags){0};
+    return (struct lags){csp_nth(lags, count, 0), csp_nth(lags, count, count / 20),
+                         csp_nth(lags, count, count / 2), csp_nth(lags, count, count - 1)};
+}
+
+static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const struct lags *lags,
+                                    size_t count, int64_t most)
+{
+    int64_t precision = (int64_t)state->tolerance;
+    if (count < CSP_PAIRS_THAT_TELL)
+        return (struct csp_stitch_lag){true, -precision, most};
+    /* The upper side is measured by the lower one: where samples were lost, a window's first pause
+     * is a later one, and such pairs must not widen what is believed. */
+    int64_t spread = lags->median - lags->low;
+    return (struct csp_stitch_lag){true, lags->min - precision,
+                                   lags->median + 4 * spread + precision};
+}
+
+/* Whether what the PCs say of a stream's times speaks for them. Too few pairs may agree by chance:
+ * then all streams' together tell. */
+static bool is_believed(const struct csp_stitch_trust *own, const struct csp_stitch_trust *all)
+{
+    if (own->agree + own->contradict >= CSP_PAIRS_THAT_TELL)
+        return own->agree > own->contradict;
+    return !all || all->agree >= 2 * all->contradict;
+}
+
+/* Learns the lag. False when the PCs mostly contradict the times, or samples would come later than
+ * the next window's. `all`: what is known of these times from all streams, or null. */
+static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_trust *all,
+                      struct csp_stitch_clock *clock)
+{
+    struct csp_stitch_trust own = {0};
+    int64_t *found = find_lags(state, &own);
+    struct lags lags = sum_up(found, own.agree);
+    free(found);
+    int64_t most = spacing_at_least(state) + (int64_t)state->tolerance;
+    bool possible = own.agree < CSP_PAIRS_THAT_TELL || lags.median <= most;
+    bool believed = possible && is_believed(&own, all);
+    if (believed) {
+        state->lag = lag_of(state, &lags, own.agree, most);
+        find_bounds(state);
+        clock->pairs = own.agree;
+        clock->lag_min = lags.min;
+        clock->lag_median = lags.median;
+        clock->lag_max = lags.max;
+        clock->lag_limit = state->lag.high;
+    }
+    return believed;
+}
+
+/* Events that are known by both clocks: the end of a window and the AUX record that a drained sink
+ * writes there; else the end of a window and the sample that both its ends point to. */
+static size_t find_anchors(const struct csp_stitch_state *state, struct csp_clock_anchor *anchors)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    size_t count = 0;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        if (window->drained && !window->cut && window->last_time && window->record_time)
+            anchors[count++] = (struct csp_clock_anchor){window->last_time, window->record_time};
+    }
+    if (count > stream->window_len / 2)
+        return count;
+    count = 0;
+    struct csp_stitch_pair *pairs = csp_calloc(stream->pause_len, sizeof *pairs);
+    csp_stitch_pair_groups(state, pairs);
+    for (uint32_t j = 0; j < stream->pause_len; j++) {
+        if (pairs[j].verdict != CSP_VERDICT_EXACT && pairs[j].verdict != CSP_VERDICT_ORDER)
+            continue;
+        uint64_t last_time = stream->windows[pairs[j].window].last_time;
+        if (last_time)
+            anchors[count++] = (struct csp_clock_anchor){last_time, stream->pauses[j].time};
+    }
+    free(pairs);
+    return count;
+}
+
+static uint64_t spacing_of(const struct csp_stitch_stream *stream)
+{
+    uint64_t span = stream->pauses[stream->pause_len - 1].time - stream->pauses[0].time;
+    return span / stream->pause_len;
+}
+
+/* The trace's time is not the samples': finds out how they relate, and converts it. */
+static bool fit_trace_time(struct csp_stitch_state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint32_t most = stream->window_len > stream->pause_len ? stream->window_len : stream->pause_len;
+    struct csp_clock_anchor *anchors = csp_malloc(most * sizeof *anchors);
+    struct csp_clock_fit fit;
+    bool found = csp_clock_fit(&fit, anchors, find_anchors(state, anchors), spacing_of(stream));
+    free(anchors);
+    if (!found)
+        return false;
+    state->tolerance = max_u64(stream->tolerance, 8 * fit.precision);
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        uint64_t first = stream->windows[i].first_time, last = stream->windows[i].last_time;
+        first = first ? csp_clock_to_sample(&fit, first) : 0;
+        last = last ? csp_clock_to_sample(&fit, last) : 0;
+        take_times(state, i, first, last);
+    }
+    csp_clock_fit_free(&fit);
+    return true;
+}
+
+enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
+                                            const struct csp_stitch_trust *trust,
+                                            struct csp_stitch_clock *clock)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    bool any = false, drained = false;
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        any |= stream->windows[i].last_time != 0;
+        drained |= stream->windows[i].drained;
+    }
+    if (any && records_allow_trace_time(stream)) {
+        take_trace_time(state);
+        find_bounds(state);
+        if (learn_lag(state, trust, clock))
+            return CSP_STITCH_TIME_TRACE;
+        csp_stitch_forget_time(state);
+    }
+    find_bounds(state);
+    if (any && fit_trace_time(state)) {
+        find_bounds(state);
+        if (learn_lag(state, NULL, clock))
+            return CSP_STITCH_TIME_FITTED;
+        csp_stitch_forget_time(state);
+        state->tolerance = stream->tolerance;
+        find_bounds(state);
+    }
+    if (drained && learn_lag(state, NULL, clock))
+        return CSP_STITCH_TIME_RECORDS;
+    state->use_records = false;
+    find_bounds(state);
+    return CSP_STITCH_TIME_NONE;
+}
+
+void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch_trust *trust)
+{
+    struct csp_stitch_trust own = {0};
+    uint32_t timed;
+    trust->contradict += count_outside_records(state->stream, &timed);
+    state->use_records = false;
+    take_trace_time(state);
+    find_bounds(state);
+    free(find_lags(state, &own));
+    trust->agree += own.agree;
+    trust->contradict += own.contradict;
+}
