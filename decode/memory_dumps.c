@@ -1,6 +1,7 @@
 #include "decode/memory_dumps.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,20 +61,14 @@ void csp_memory_dumps_seal(struct csp_memory_dumps *dumps, const char *folder,
 static const struct csp_memory_dump *find_dump(struct dumps_view *view, uint64_t address)
 {
     const struct csp_memory_dump *dumps = view->dumps->list.data;
-    size_t low = 0, high = view->dumps->list.len;
-    if (view->last < high && address - dumps[view->last].address < dumps[view->last].size)
+    size_t count = view->dumps->list.len;
+    if (view->last < count && address - dumps[view->last].address < dumps[view->last].size)
         return &dumps[view->last];
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (dumps[middle].address <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (low == high || address - dumps[low].address >= dumps[low].size)
+    size_t after = csp_upper_bound(dumps, count, address, address);
+    if (!after || address - dumps[after - 1].address >= dumps[after - 1].size)
         return NULL;
-    view->last = low;
-    return &dumps[low];
+    view->last = after - 1;
+    return &dumps[view->last];
 }
 
 static size_t fetch(void *user, uint8_t source, uint64_t context_id, uint64_t address,

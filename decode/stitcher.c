@@ -1,6 +1,7 @@
 #include "decode/stitcher.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "decode/stitch_delivery.h"
 
 #include <stdlib.h>
@@ -99,15 +100,7 @@ static size_t find_resume(const struct pending *pending)
     if (!pending->next_pause)
         return 0;
     uint64_t time = stream->pauses.data[pending->next_pause - 1].time;
-    size_t low = 0, high = stream->resumes.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream->resumes.data[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return csp_lower_bound(stream->resumes.data, stream->resumes.len, time, time);
 }
 
 static struct csp_stitch_stream batch_of(const struct csp_stitcher *stitcher,

@@ -2,6 +2,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "perfdata/space_tree.h"
 
@@ -124,15 +125,8 @@ static const struct version *version_at(const struct csp_spaces *spaces, uint32_
     if (!process || !process->versions.len)
         return NULL;
     const struct version *versions = process->versions.data;
-    size_t low = 0, high = process->versions.len; /* the last one not after `time` */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (versions[middle].time <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &versions[low];
+    size_t after = csp_upper_bound(versions, process->versions.len, time, time);
+    return &versions[after ? after - 1 : 0];
 }
 
 /* ---- binaries ---- */

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "profgen/llvm/machine.h"
 
 #include <string.h>
@@ -48,15 +49,7 @@ uint64_t csp_code_digest(const struct csp_code *code)
 /* The number of sections that start at or below an address. */
 static size_t sections_up_to(const struct csp_code *code, uint64_t address)
 {
-    size_t low = 0, high = code->sections.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (code->sections.data[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return csp_upper_bound(code->sections.data, code->sections.len, start, address);
 }
 
 const struct csp_code_section *csp_code_section(const struct csp_code *code, uint64_t address)

@@ -1,5 +1,6 @@
 #include "profgen/functions.h"
 
+#include "base/search.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/names.h"
 #include "profgen/program.h"
@@ -165,17 +166,10 @@ void csp_functions_free(struct csp_functions *functions)
 struct csp_function_range *csp_functions_find(const struct csp_functions *functions,
                                               uint64_t address)
 {
-    size_t low = 0, high = functions->ranges.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (functions->ranges.data[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || address >= functions->ranges.data[low - 1].end)
+    size_t after = csp_upper_bound(functions->ranges.data, functions->ranges.len, start, address);
+    if (!after || address >= functions->ranges.data[after - 1].end)
         return NULL;
-    return &functions->ranges.data[low - 1];
+    return &functions->ranges.data[after - 1];
 }
 
 struct csp_function_range *csp_functions_find_start(const struct csp_functions *functions,

@@ -1,6 +1,7 @@
 #include "profgen/missing_frames.h"
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "profgen/llvm/machine.h"
 
 #include <string.h>
@@ -102,15 +103,7 @@ static void sort_jumps(struct csp_missing_frames *frames)
 
 static size_t find_call(const struct csp_missing_frames *frames, uint64_t address)
 {
-    size_t low = 0, high = frames->calls.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (frames->calls.data[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return csp_lower_bound(frames->calls.data, frames->calls.len, address, address);
 }
 
 static bool calls_directly(const struct csp_missing_frames *frames, uint64_t call, uint32_t to)

@@ -1,6 +1,7 @@
 #include "profgen/probes.h"
 
 #include "base/bytes.h"
+#include "base/search.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,19 +135,12 @@ static uint64_t choose_symbol(const struct reader *reader, const struct csp_prob
 static bool find_symbol(const struct reader *reader, uint64_t guid, uint64_t *address)
 {
     const struct csp_probe_symbol *symbols = reader->symbols->list.data;
-    size_t low = 0, high = reader->symbols->list.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (symbols[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t first = csp_lower_bound(symbols, reader->symbols->list.len, guid, guid);
     size_t count = 0;
-    while (low + count < reader->symbols->list.len && symbols[low + count].guid == guid)
+    while (first + count < reader->symbols->list.len && symbols[first + count].guid == guid)
         count++;
     if (count)
-        *address = choose_symbol(reader, symbols + low, count);
+        *address = choose_symbol(reader, symbols + first, count);
     return count;
 }
 
@@ -306,15 +300,7 @@ void csp_probes_free(struct csp_probes *probes)
 
 size_t csp_probes_from(const struct csp_probes *probes, uint64_t address)
 {
-    size_t low = 0, high = probes->by_address.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (probes->by_address.data[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return csp_lower_bound(probes->by_address.data, probes->by_address.len, address, address);
 }
 
 uint32_t csp_probes_call_at(const struct csp_probes *probes, uint64_t address)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/program.h"
 
@@ -28,16 +29,9 @@ static uint64_t guid_of(const struct csp_probes *probes, uint32_t node)
 
 static bool is_weak(const struct csp_program *program, uint64_t address)
 {
-    size_t low = 0, high = program->symbols.len;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (program->symbols.data[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < program->symbols.len && program->symbols.data[low].address == address; low++)
-        if (program->symbols.data[low].weak)
+    size_t at = csp_lower_bound(program->symbols.data, program->symbols.len, address, address);
+    for (; at < program->symbols.len && program->symbols.data[at].address == address; at++)
+        if (program->symbols.data[at].weak)
             return true;
     return false;
 }

@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "base/ordered.h"
 #include "base/parse.h"
+#include "base/search.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,6 +144,21 @@ static void numbers_keep_the_place_that_they_came_at(void **state)
     assert_int_equal(csp_numbers_find(&numbers, UINT64_MAX), CSP_NUMBERS_NONE);
     assert_int_equal(numbers.list.len, 20000);
     csp_numbers_free(&numbers);
+}
+
+static void bounds_are_on_both_sides_of_what_is_equal(void **state)
+{
+    (void)state;
+    struct {
+        char before;
+        uint64_t address;
+    } *none = NULL, items[] = {{'a', 10}, {'b', 20}, {'c', 20}, {'d', UINT64_MAX}};
+    assert_int_equal(csp_lower_bound(items, 4, address, 9), 0);
+    assert_int_equal(csp_lower_bound(items, 4, address, 20), 1);
+    assert_int_equal(csp_upper_bound(items, 4, address, 20), 3);
+    assert_int_equal(csp_lower_bound(items, 4, address, 21), 3);
+    assert_int_equal(csp_upper_bound(items, 4, address, UINT64_MAX), 4);
+    assert_int_equal(csp_upper_bound(none, 0, address, 20), 0);
 }
 
 static void a_map_finds_what_was_put_in(void **state)
@@ -352,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_leb128_without_end_is_an_overrun),
         cmocka_unit_test(equal_bytes_get_equal_numbers),
         cmocka_unit_test(numbers_keep_the_place_that_they_came_at),
+        cmocka_unit_test(bounds_are_on_both_sides_of_what_is_equal),
         cmocka_unit_test(a_map_finds_what_was_put_in),
         cmocka_unit_test(json_nests_and_escapes),
         cmocka_unit_test(an_output_appears_only_when_complete),
