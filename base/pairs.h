@@ -47,6 +47,14 @@ static inline uint32_t csp_pairs_find(const struct csp_pairs *pairs, uint64_t fi
     }
 }
 
+/* Fetches where a pair is looked for, for many that are looked up one after the other in a table
+ * larger than the processor's cache. */
+static inline void csp_pairs_fetch(const struct csp_pairs *pairs, uint64_t first, uint64_t second)
+{
+    if (pairs->slots)
+        __builtin_prefetch(&pairs->slots[csp_pairs_hash(first, second) & pairs->mask]);
+}
+
 /* As csp_pairs_add, for loops where nearly all pairs are known. */
 static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
 {

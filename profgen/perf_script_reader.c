@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "profgen/perf_script_block.h"
 #include "profgen/text_branches.h"
+#include "profgen/text_samples.h"
 
 #include <string.h>
 
@@ -12,32 +13,41 @@ struct text_callers {
     bool known[2];
 };
 
-/* What is done for each branch and callchain is done for each distinct one: their addresses are
- * looked up when they are first met, and again when mappings have changed. */
+/* What is done for each branch, callchain and sample is done for each distinct one: their addresses
+ * are looked up when they are first met, and again when mappings have changed. */
 struct reader {
     struct csp_address_map *map;
     struct csp_sample_set *set;
     struct csp_perf_script_stats *stats;
-    /* `count` is in samples since the mappings changed, `number` the set's or CSP_NO_BRANCH. */
-    struct csp_text_branches branches;
-    struct csp_intern callers; /* their addresses */
+    struct csp_text_branches branches; /* `number` is the set's or CSP_NO_BRANCH */
+    struct csp_intern callers;         /* their addresses */
     CSP_VEC(struct text_callers) callers_infos;
+    struct csp_pairs leaves;       /* addresses, 0 … */
+    CSP_VEC(uint32_t) leaf_kinds;  /* … and a number for what matters of each */
+    struct csp_pairs kinds;        /* function, flags */
+    struct csp_text_samples texts; /* samples by how they look */
+    uint32_t mappings;             /* how often they changed */
     /* The sample at hand. */
     CSP_VEC(uint64_t) frames;
     CSP_VEC(uint32_t) numbers;
     uint64_t count;
-    bool has_branches;
+    struct csp_branch_tally tally; /* of its branches, but for external ones, … */
+    uint64_t seen;                 /* … and how many there are */
+    /* Since reading a sample began. */
+    struct csp_text_sample last; /* of those that were finished */
+    uint32_t finished;
+    bool irregular; /* there were lines of other forms than nearly all have */
 };
 
 static void forget_addresses(struct reader *reader)
 {
-    struct csp_text_branches *branches = &reader->branches;
-    for (size_t i = 0; i < branches->list.len; i++)
-        csp_sample_set_saw_branch(reader->set, branches->list.data[i].number,
-                                  branches->list.data[i].count);
-    csp_pairs_free(&branches->addresses);
+    csp_text_branches_free(&reader->branches);
+    csp_text_branches_begin(&reader->branches);
+    csp_text_samples_free(&reader->texts);
     csp_intern_free(&reader->callers);
-    branches->list.len = reader->callers_infos.len = 0;
+    csp_pairs_free(&reader->leaves);
+    reader->callers_infos.len = reader->leaf_kinds.len = 0;
+    reader->mappings++;
 }
 
 static struct csp_set_callers find_callers(struct reader *reader, bool leaf_outside)
@@ -66,7 +76,7 @@ static void finish_sample(struct reader *reader)
     struct csp_numbered_sample sample = {
         .count = reader->count,
         .has_callchain = reader->frames.len,
-        .has_branches = reader->has_branches,
+        .has_branches = reader->seen,
         .verdict = CSP_VERDICT_NATIVE,
         .branches = reader->numbers.data,
         .branch_len = (uint32_t)reader->numbers.len,
@@ -76,47 +86,55 @@ static void finish_sample(struct reader *reader)
         sample.callers =
             find_callers(reader, !csp_code_is_instruction(&program->code, sample.leaf));
     }
-    if (sample.has_callchain || sample.has_branches)
-        csp_sample_set_add_numbered(reader->set, program, &sample);
+    if (sample.has_callchain || sample.has_branches) {
+        reader->tally.external = (uint32_t)(reader->seen - reader->numbers.len);
+        reader->last = (struct csp_text_sample){
+            csp_sample_set_add_numbered(reader->set, program, &sample), reader->tally};
+        csp_sample_set_saw_branches(reader->set, &reader->last.tally, reader->count);
+        reader->finished++;
+    }
     reader->frames.len = reader->numbers.len = 0;
-    reader->has_branches = false;
+    reader->tally = (struct csp_branch_tally){0};
+    reader->seen = 0;
     reader->count = 1;
 }
 
-static uint32_t find_branch(struct reader *reader, uint64_t from, uint64_t to)
+static const struct csp_text_branch *find_branch(struct reader *reader, uint64_t from, uint64_t to)
 {
     struct csp_text_branches *branches = &reader->branches;
-    uint32_t id = csp_text_branches_at(branches, from, to);
-    if (id == branches->list.len) {
+    uint32_t place = csp_text_branches_at(branches, from, to);
+    if (place == branches->list.len) {
         uint32_t number = csp_sample_set_branch(reader->set, reader->map->program,
                                                 csp_address_map_find(reader->map, from),
                                                 csp_address_map_find(reader->map, to));
+        const struct csp_branch_tally tally = csp_sample_set_tally(reader->set, number);
         csp_vec_push(&branches->list,
                      (struct csp_text_branch){.number = number,
-                                              .next = {CSP_NO_TEXT_BRANCH, CSP_NO_TEXT_BRANCH}});
+                                              .tally = tally.inside | tally.impossible << 1});
     }
-    return id;
+    return &branches->list.data[place];
 }
 
-static inline void add_branch(struct reader *reader, struct csp_text_branch *branch)
+static inline void add_branch(struct reader *reader, const struct csp_text_branch *branch)
 {
-    branch->count += reader->count;
-    reader->has_branches = true;
-    if (branch->number != CSP_NO_BRANCH)
-        csp_vec_push(&reader->numbers, branch->number);
+    reader->seen++;
+    reader->tally.inside += branch->tally & 1;
+    reader->tally.impossible += branch->tally >> 1;
+    csp_vec_push(&reader->numbers, branch->number);
+    reader->numbers.len -= branch->number == CSP_NO_BRANCH;
 }
 
 /* The branches in the rest of a line, and the end of their sample. */
 static void read_branches(struct reader *reader, struct csp_text line)
 {
+    reader->irregular = true;
     struct csp_branch branch = {0};
     for (csp_text_skip_blanks(&line); line.at < line.end; csp_text_skip_blanks(&line)) {
         if (!csp_text_take_branch(&line, &branch)) {
             reader->stats->bad_branches++;
             break;
         }
-        uint32_t id = find_branch(reader, branch.from, branch.to);
-        add_branch(reader, &reader->branches.list.data[id]);
+        add_branch(reader, find_branch(reader, branch.from, branch.to));
     }
     finish_sample(reader);
 }
@@ -135,6 +153,7 @@ static void read_line(struct reader *reader, struct csp_text line)
     struct csp_branch branch;
     struct csp_text rest = line;
     uint64_t address;
+    reader->irregular = true;
     switch (csp_line_classify(line)) {
     case CSP_LINE_BLANK:
         finish_sample(reader);
@@ -174,59 +193,57 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* The branch whose text is at `at` and that came after another one before, or CSP_NO_TEXT_BRANCH.
- */
-static uint32_t guess_branch(const struct csp_text_branches *branches, uint32_t before,
-                             const char *at)
-{
-    const struct csp_text_branch *list = branches->list.data;
-    for (int i = 0; before != CSP_NO_TEXT_BRANCH && i < 2; i++) {
-        uint32_t likely = list[before].next[i];
-        if (likely != CSP_NO_TEXT_BRANCH && csp_text_branch_is(&list[likely], at))
-            return likely;
-    }
-    return CSP_NO_TEXT_BRANCH;
-}
-
-/* Reads the branch at `at`, which came after that of number `before` (CSP_NO_TEXT_BRANCH: it begins
- * a line), and puts its number there. Returns where its text ends, or null when there is none. */
-static const char *read_branch(struct reader *reader, const char *at, uint32_t *before)
+/* Where the branch whose text is at `at` is in the list, or 0 when there is none; *next is where
+ * the next one, or the end of the line, is. */
+static uint32_t look_up_branch(struct reader *reader, const char *at, const char **next)
 {
     struct csp_text_branches *branches = &reader->branches;
-    uint32_t likely = guess_branch(branches, *before, at);
-    if (likely != CSP_NO_TEXT_BRANCH) {
-        *before = likely;
-        return at + branches->list.data[likely].length;
+    uint32_t place = csp_text_branches_find(branches, at);
+    if (place) {
+        *next = csp_text_next_token(at + branches->list.data[place].text.length);
+        return place;
     }
     uint64_t from, to;
     const char *end = csp_text_branch(at, &from, &to);
     if (!end)
-        return NULL;
-    uint32_t id = find_branch(reader, from, to);
-    csp_text_branch_keep(&branches->list.data[id], at, end);
-    if (*before != CSP_NO_TEXT_BRANCH)
-        csp_text_branch_then(&branches->list.data[*before], id);
-    *before = id;
-    return end;
+        return 0;
+    place = (uint32_t)(find_branch(reader, from, to) - branches->list.data);
+    csp_text_branches_keep(branches, place, at, end);
+    *next = csp_text_next_token(end + (*end == '/'));
+    return place;
+}
+
+/* The same of a branch that comes after that of place `before`; 0: it begins a line. */
+static inline uint32_t read_branch(struct reader *reader, uint32_t before, const char *at,
+                                   const char **next)
+{
+    struct csp_text_branch *list = reader->branches.list.data;
+    uint32_t likely = list[before].next;
+    if (csp_branch_text_is(&list[likely].text, at)) {
+        *next = csp_text_next_token(at + list[likely].text.length);
+        return likely;
+    }
+    uint32_t place = look_up_branch(reader, at, next);
+    if (place && reader->branches.list.data[place].text.length)
+        reader->branches.list.data[before].next = place;
+    return place;
 }
 
 /* The line of branches that begins at `at`. Returns its end, or null when it is none; nothing was
  * read then. */
 static const char *read_branches_fast(struct reader *reader, const char *at, const char *end)
 {
-    uint32_t branch = CSP_NO_TEXT_BRANCH;
-    const char *next = read_branch(reader, at, &branch);
-    if (!next)
+    uint32_t place = read_branch(reader, 0, at, &at);
+    if (!place)
         return NULL;
     for (;;) {
-        add_branch(reader, &reader->branches.list.data[branch]);
-        at = skip_blanks(csp_text_token_end(next));
+        add_branch(reader, &reader->branches.list.data[place]);
         if (*at == '\n') {
             finish_sample(reader);
             return at + 1;
         }
-        next = read_branch(reader, at, &branch);
-        if (next)
+        place = read_branch(reader, place, at, &at);
+        if (place)
             continue;
         struct csp_text rest = {at, end}, line;
         csp_line_next(&rest, &line);
@@ -260,16 +277,90 @@ static const char *read_line_fast(struct reader *reader, const char *line, const
     return *at == ' ' ? read_branches_fast(reader, skip_blanks(at), end) : NULL;
 }
 
-static void read_block(struct reader *reader, struct csp_text rest)
+/* The lines from `at` on, of whole ones that end at `end`, up to one that ends at `until` or behind
+ * it. Returns where that is. */
+static const char *read_lines(struct reader *reader, const char *at, const char *until,
+                              const char *end)
 {
     struct csp_text line;
-    while (rest.at < rest.end) {
-        const char *next = read_line_fast(reader, rest.at, rest.end);
-        if (next)
-            rest.at = next;
-        else if (csp_line_next(&rest, &line))
+    while (at < until) {
+        const char *next = read_line_fast(reader, at, end);
+        if (!next) {
+            struct csp_text rest = {at, end};
+            csp_line_next(&rest, &line);
             read_line(reader, line);
+            next = rest.at;
+        }
+        at = next;
     }
+    return at;
+}
+
+static bool is_between_samples(const struct reader *reader)
+{
+    return !reader->frames.len && !reader->seen && reader->count == 1;
+}
+
+/* A number for all that matters of the address that a sample was taken at; never 0. */
+static uint32_t leaf_kind(struct reader *reader, uint64_t leaf)
+{
+    const struct csp_program *program = reader->map->program;
+    if (!reader->set->contexts && !reader->set->compat)
+        return 1;
+    uint32_t number = csp_pairs_at(&reader->leaves, leaf, 0);
+    if (number == reader->leaf_kinds.len) {
+        uint64_t address = csp_address_map_find(reader->map, leaf);
+        uint8_t flags = csp_code_flags(&program->code, address);
+        uint32_t function = csp_functions_at(&program->functions, address);
+        uint32_t kind =
+            csp_pairs_at(&reader->kinds, function, flags & (CSP_CODE_START | CSP_CODE_EDGE));
+        csp_vec_push(&reader->leaf_kinds, kind + 1);
+    }
+    return reader->leaf_kinds.data[number];
+}
+
+/* Reads what looks like a sample, or adds what it was known by. */
+static void read_sample(struct reader *reader, const struct csp_sample_text *text, const char *end)
+{
+    const struct csp_text_sample *known = NULL;
+    bool whole = text->rest && is_between_samples(reader);
+    if (whole)
+        known = csp_text_samples_find(&reader->texts, text);
+    if (known) {
+        csp_sample_set_add_again(reader->set, &known->outcome, 1);
+        csp_sample_set_saw_branches(reader->set, &known->tally, 1);
+        return;
+    }
+    reader->irregular = false;
+    reader->finished = 0;
+    read_lines(reader, text->at, text->end, end);
+    if (whole && !reader->irregular && reader->finished == 1 && is_between_samples(reader))
+        csp_text_samples_keep(&reader->texts, text, &reader->last);
+}
+
+static void read_block(struct reader *reader, struct csp_text block)
+{
+    enum { MOST = 16 }; /* so many are being fetched */
+    struct csp_sample_text texts[MOST];
+    size_t count;
+    const char *at = block.at;
+    do {
+        for (count = 0; count < MOST && csp_sample_text_next(at, block.end, &texts[count]);
+             count++) {
+            struct csp_sample_text *text = &texts[count];
+            at = text->end;
+            if (text->rest)
+                csp_text_samples_key(&reader->texts, text,
+                                     text->has_leaf ? leaf_kind(reader, text->leaf) : 0);
+        }
+        uint32_t mappings = reader->mappings;
+        for (size_t i = 0; i < count; i++) {
+            if (reader->mappings != mappings)
+                texts[i].rest = NULL; /* told by what is forgotten */
+            read_sample(reader, &texts[i], block.end);
+        }
+    } while (count == MOST);
+    read_lines(reader, at, block.end, block.end);
 }
 
 int csp_script_read(const struct csp_input *source, uint64_t start, uint64_t end,
@@ -277,15 +368,20 @@ int csp_script_read(const struct csp_input *source, uint64_t start, uint64_t end
                     struct csp_perf_script_stats *stats, struct csp_diag *diag)
 {
     struct reader reader = {.map = map, .set = set, .stats = stats, .count = 1};
+    csp_text_branches_begin(&reader.branches);
     struct csp_script_blocks blocks = csp_script_blocks(source, start, end);
     struct csp_text block;
     int result;
     while ((result = csp_script_blocks_next(&blocks, &block, diag)) > 0)
         read_block(&reader, block);
     finish_sample(&reader);
-    forget_addresses(&reader);
     csp_script_blocks_free(&blocks);
     csp_text_branches_free(&reader.branches);
+    csp_text_samples_free(&reader.texts);
+    csp_intern_free(&reader.callers);
+    csp_pairs_free(&reader.leaves);
+    csp_pairs_free(&reader.kinds);
+    csp_vec_free(&reader.leaf_kinds);
     csp_vec_free(&reader.callers_infos);
     csp_vec_free(&reader.frames);
     csp_vec_free(&reader.numbers);

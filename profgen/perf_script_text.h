@@ -93,4 +93,28 @@ static inline const char *csp_text_token_end(const char *at)
     }
 }
 
+/* The slashes in 32 bytes: a bit for each byte, the lowest for the first. */
+static inline uint32_t csp_text_slashes(const char *at)
+{
+    uint64_t slashes = 0;
+    for (unsigned i = 0; i < 32; i += 8) {
+        uint64_t other = csp_load64(at + i) ^ CSP_BYTES('/');
+        uint64_t low_bits = (other & CSP_BYTES(0x7f)) + CSP_BYTES(0x7f);
+        uint64_t equal = ~(low_bits | other) & CSP_BYTES(0x80);
+        slashes |= ((equal >> 7) * UINT64_C(0x0102040810204080) >> 56) << i;
+    }
+    return (uint32_t)slashes;
+}
+
+/* Where the next branch begins, or the line ends, behind the second slash of a branch at `at`:
+ * flags come before it, mostly none. The line must have an end. */
+static inline const char *csp_text_next_token(const char *at)
+{
+    static const char no_flags[8] = {'P', '/', '-', '/', '-', '/', '0', ' '};
+    at = csp_load64(at) == csp_load64(no_flags) ? at + 8 : csp_text_token_end(at);
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
 #endif

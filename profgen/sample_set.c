@@ -6,11 +6,6 @@ const char *const csp_reject_names[CSP_REJECT_COUNT] = {
     "no_branches", "unstitched", "no_callchain", "external", "prologue_epilogue",
 };
 
-static void reject(struct csp_sample_set *set, enum csp_reject reason, uint64_t count)
-{
-    set->stats.rejected[reason] += count;
-}
-
 /* Outside of the binary there may be a call that was not recorded, or what it returned from. */
 static enum csp_branch_kind kind_of(uint64_t from, uint8_t flags, uint64_t call_before)
 {
@@ -64,15 +59,20 @@ uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_prog
     return number;
 }
 
-void csp_sample_set_saw_branch(struct csp_sample_set *set, uint32_t branch, uint64_t count)
+struct csp_branch_tally csp_sample_set_tally(const struct csp_sample_set *set, uint32_t branch)
 {
-    if (branch == CSP_NO_BRANCH) {
-        set->stats.external_branches += count;
-        return;
-    }
+    if (branch == CSP_NO_BRANCH)
+        return (struct csp_branch_tally){.external = 1};
     const struct csp_set_branch *info = &set->branch_infos.data[branch];
-    set->stats.branches += info->inside ? count : 0;
-    set->stats.impossible_branches += info->impossible ? count : 0;
+    return (struct csp_branch_tally){.inside = info->inside, .impossible = info->impossible};
+}
+
+void csp_sample_set_saw_branches(struct csp_sample_set *set, const struct csp_branch_tally *tally,
+                                 uint64_t count)
+{
+    set->stats.branches += tally->inside * count;
+    set->stats.impossible_branches += tally->impossible * count;
+    set->stats.external_branches += tally->external * count;
 }
 
 /* Turns return addresses into call addresses, and a run of external frames into one. */
@@ -193,30 +193,34 @@ void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag
                  (unsigned long long)set->saturated);
 }
 
-void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
-                                 const struct csp_numbered_sample *sample)
+static struct csp_sample_outcome rejected(enum csp_reject reason, bool truncated)
 {
-    uint64_t count = sample->count;
-    set->stats.samples += count;
+    return (struct csp_sample_outcome){CSP_INTERN_NONE, (uint8_t)reason, truncated};
+}
+
+/* Finds the sample's number, or why it has none. */
+static struct csp_sample_outcome place(struct csp_sample_set *set,
+                                       const struct csp_program *program,
+                                       const struct csp_numbered_sample *sample)
+{
     bool whole_window = sample->start && sample->end;
     if (sample->verdict == CSP_VERDICT_NONE || sample->verdict == CSP_VERDICT_AMBIGUOUS)
-        return reject(set, CSP_REJECT_UNSTITCHED, count);
+        return rejected(CSP_REJECT_UNSTITCHED, false);
     if (!sample->has_branches && (set->compat || !whole_window))
-        return reject(set, CSP_REJECT_NO_BRANCHES, count);
+        return rejected(CSP_REJECT_NO_BRANCHES, false);
     if (set->contexts && !sample->has_callchain && !set->keep_all)
-        return reject(set, CSP_REJECT_NO_CALLCHAIN, count);
+        return rejected(CSP_REJECT_NO_CALLCHAIN, false);
     /* llvm-profgen looks at callchains even where it then ignores them. */
     bool look = set->contexts || (set->compat && sample->has_callchain);
-    if (look && sample->callers.truncated)
-        set->stats.truncated_callchains += count;
+    bool truncated = look && sample->callers.truncated;
     if (look && set->compat && (csp_code_flags(&program->code, sample->leaf) & CSP_CODE_EDGE))
-        return reject(set, CSP_REJECT_EDGE, count);
+        return rejected(CSP_REJECT_EDGE, truncated);
     struct csp_flat_sample *flat =
         csp_sample_set_scratch(set, sample->branches, sample->branch_len);
     if (!set->compat)
         add_ends(set, program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
-        return reject(set, CSP_REJECT_EXTERNAL, count);
+        return rejected(CSP_REJECT_EXTERNAL, truncated);
     if (set->contexts && !sample->has_callchain) {
         flat->callers = csp_intern(&set->callers, "", 0);
         flat->leaf = CSP_LEAF_NO_CALLCHAIN;
@@ -229,8 +233,31 @@ void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_pr
     } else {
         flat->callers = csp_intern(&set->callers, "", 0);
     }
+    uint32_t number = csp_intern(&set->samples, flat, csp_flat_size(flat));
+    return (struct csp_sample_outcome){.number = number, .truncated = truncated};
+}
+
+void csp_sample_set_add_again(struct csp_sample_set *set, const struct csp_sample_outcome *outcome,
+                              uint64_t count)
+{
+    set->stats.samples += count;
+    if (outcome->truncated)
+        set->stats.truncated_callchains += count;
+    if (outcome->number == CSP_INTERN_NONE) {
+        set->stats.rejected[outcome->reason] += count;
+        return;
+    }
     set->stats.used += count;
-    csp_sample_set_count(set, flat, count);
+    csp_sample_set_count_at(set, outcome->number, count);
+}
+
+struct csp_sample_outcome csp_sample_set_add_numbered(struct csp_sample_set *set,
+                                                      const struct csp_program *program,
+                                                      const struct csp_numbered_sample *sample)
+{
+    const struct csp_sample_outcome outcome = place(set, program, sample);
+    csp_sample_set_add_again(set, &outcome, sample->count);
+    return outcome;
 }
 
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
@@ -250,6 +277,7 @@ void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *pr
             csp_sample_set_callers(set, program, sample->callchain + 1, sample->callchain_len - 1,
                                    !csp_code_is_instruction(&program->code, numbered.leaf));
     }
+    struct csp_branch_tally tally = {0};
     set->numbers.len = 0;
     csp_vec_reserve(&set->numbers, sample->branch_len);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
@@ -257,10 +285,14 @@ void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *pr
         uint32_t branch = csp_pairs_find(&set->branches, seen->from, seen->to);
         if (branch == CSP_NO_PAIR)
             branch = csp_sample_set_branch(set, program, seen->from, seen->to);
-        csp_sample_set_saw_branch(set, branch, sample->count);
+        const struct csp_branch_tally one = csp_sample_set_tally(set, branch);
+        tally.inside += one.inside;
+        tally.impossible += one.impossible;
+        tally.external += one.external;
         if (branch != CSP_NO_BRANCH)
             set->numbers.data[set->numbers.len++] = branch;
     }
+    csp_sample_set_saw_branches(set, &tally, sample->count);
     numbered.branches = set->numbers.data;
     numbered.branch_len = (uint32_t)set->numbers.len;
     csp_sample_set_add_numbered(set, program, &numbered);

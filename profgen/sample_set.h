@@ -131,8 +131,15 @@ void csp_sample_set_free(struct csp_sample_set *set);
 /* The number of a branch; CSP_NO_BRANCH when neither end is in the binary. */
 uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_program *program,
                                uint64_t from, uint64_t to);
-/* Counts a branch of a sample, used or not, in the statistics. */
-void csp_sample_set_saw_branch(struct csp_sample_set *set, uint32_t branch, uint64_t count);
+/* What the statistics count of the branches of a sample, used or not. */
+struct csp_branch_tally {
+    uint32_t inside, impossible, external;
+};
+
+/* Of one branch. */
+struct csp_branch_tally csp_sample_set_tally(const struct csp_sample_set *set, uint32_t branch);
+void csp_sample_set_saw_branches(struct csp_sample_set *set, const struct csp_branch_tally *tally,
+                                 uint64_t count);
 
 struct csp_set_callers {
     uint32_t number;
@@ -155,8 +162,19 @@ struct csp_numbered_sample {
     uint32_t branch_len;
 };
 
-void csp_sample_set_add_numbered(struct csp_sample_set *set, const struct csp_program *program,
-                                 const struct csp_numbered_sample *sample);
+/* What became of a sample: all that is needed to add it again. */
+struct csp_sample_outcome {
+    uint32_t number; /* in the set; CSP_INTERN_NONE: it cannot be used … */
+    uint8_t reason;  /* … because of this: enum csp_reject */
+    bool truncated;
+};
+
+struct csp_sample_outcome csp_sample_set_add_numbered(struct csp_sample_set *set,
+                                                      const struct csp_program *program,
+                                                      const struct csp_numbered_sample *sample);
+/* Adds a sample of which another one was added before, that is the same but for how often. */
+void csp_sample_set_add_again(struct csp_sample_set *set, const struct csp_sample_outcome *outcome,
+                              uint64_t count);
 /* A sample to be filled in, in the set's scratch memory (with its branches, when they are null),
  * and counting it when it is. */
 struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,

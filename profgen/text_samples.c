@@ -1,0 +1,77 @@
+#include "profgen/text_samples.h"
+
+#include "profgen/perf_script_text.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum { MOST_SAMPLES = 1 << 20 }; /* 40 MB */
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* Finds what comes after the sample's own address: on a line of its own, or before branches. */
+static void find_rest(struct csp_sample_text *text)
+{
+    const char *line = text->at;
+    while (*line == '\n')
+        line++;
+    const char *number = skip_blanks(line);
+    if (csp_text_0x(number)) {
+        text->rest = number;
+        return;
+    }
+    unsigned digits = csp_text_hex(number, &text->leaf);
+    if (digits - 1 > 15)
+        return;
+    text->has_leaf = number > line && number[digits] == '\n';
+    if (text->has_leaf || number[digits] == ' ')
+        text->rest = number + digits + 1;
+}
+
+bool csp_sample_text_next(const char *at, const char *end, struct csp_sample_text *text)
+{
+    /* Frames have no 'x', branches begin with "0x". */
+    const char *branches = memchr(at, 'x', (size_t)(end - at));
+    const char *newline = branches ? memchr(branches, '\n', (size_t)(end - branches)) : NULL;
+    if (!newline)
+        return false;
+    *text = (struct csp_sample_text){.at = at, .end = newline + 1};
+    find_rest(text);
+    return true;
+}
+
+void csp_text_samples_key(const struct csp_text_samples *samples, struct csp_sample_text *text,
+                          uint32_t leaf)
+{
+    XXH128_hash_t hash = XXH3_128bits(text->rest, (size_t)(text->end - text->rest));
+    text->key = (struct csp_pair){hash.low64, hash.high64 ^ leaf * UINT64_C(0x9e3779b97f4a7c15)};
+    csp_pairs_fetch(&samples->keys, text->key.first, text->key.second);
+}
+
+const struct csp_text_sample *csp_text_samples_find(const struct csp_text_samples *samples,
+                                                    const struct csp_sample_text *text)
+{
+    uint32_t number = csp_pairs_find(&samples->keys, text->key.first, text->key.second);
+    return number == CSP_NO_PAIR ? NULL : &samples->list.data[number];
+}
+
+void csp_text_samples_keep(struct csp_text_samples *samples, const struct csp_sample_text *text,
+                           const struct csp_text_sample *sample)
+{
+    if (samples->list.len == MOST_SAMPLES)
+        return;
+    csp_pairs_add(&samples->keys, text->key.first, text->key.second);
+    csp_vec_push(&samples->list, *sample);
+}
+
+void csp_text_samples_free(struct csp_text_samples *samples)
+{
+    csp_pairs_free(&samples->keys);
+    csp_vec_free(&samples->list);
+    *samples = (struct csp_text_samples){0};
+}
