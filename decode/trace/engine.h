@@ -45,13 +45,15 @@ struct csp_code_region {
  * when nothing does; `source` as in struct csp_element. `fetch` returns how many bytes from
  * `address` on are known (up to what is contiguous in one mapping) and points *bytes at them; 0
  * when none are. Called often. `find` tells the mapping that holds `address`; false when none does.
- * What they say may change between calls of feed and flush, never during one. */
+ * What they say may change between calls of feed and flush, never during one; where `epoch` is not
+ * null, only when it has changed. */
 struct csp_code_memory {
     size_t (*fetch)(void *user, uint8_t source, uint64_t context_id, uint64_t address,
                     const uint8_t **bytes);
     bool (*find)(void *user, uint8_t source, uint64_t context_id, uint64_t address,
                  struct csp_code_region *region);
     void *user;
+    const uint64_t *epoch;
 };
 
 struct csp_engine_stats {

@@ -161,7 +161,7 @@ static struct outcome decode(csp_engine_create_fn *create, struct code *code,
                              const struct fuzz_head *head, const uint8_t *data, size_t size,
                              size_t piece, struct csp_elements *kept)
 {
-    struct csp_code_memory memory = {fetch, find, code};
+    struct csp_code_memory memory = {fetch, find, code, NULL};
     struct outcome outcome = {.code = code, .limit = 32 * size + 64, .kept = kept};
     struct csp_engine *engine;
     struct csp_trace_config configs[2] = {head->config, head->config};

@@ -36,7 +36,7 @@ const uint8_t *__wrap_csp_express_take_avx2(struct csp_express *express, struct 
 
 static struct elements decode(struct csp_generated_trace *trace, enum build by, size_t piece)
 {
-    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace, NULL};
     struct csp_trace_config config = trace->config;
     struct elements got = {0};
     struct csp_engine *engine;

@@ -318,7 +318,7 @@ static const struct row rows[] = {
 static void decode(const struct row *row, bool in_pieces, struct csp_buf *text)
 {
     struct csp_trace_config config = config_of(row->flags);
-    struct csp_code_memory memory = {fetch, find, NULL};
+    struct csp_code_memory memory = {fetch, find, NULL, NULL};
     struct csp_engine *engine;
     struct csp_buf bytes = {0};
     add_hex(&bytes, row->bytes);
@@ -355,7 +355,7 @@ static void each_packet_does_what_its_row_says(void **state)
 static void loads_stores_and_data_are_refused(void **state)
 {
     (void)state;
-    struct csp_code_memory memory = {fetch, find, NULL};
+    struct csp_code_memory memory = {fetch, find, NULL, NULL};
     struct csp_engine *engine;
     struct csp_trace_config config = config_of(0);
     config.configr |= 1u << 1;

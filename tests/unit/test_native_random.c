@@ -75,7 +75,7 @@ static void feed_in_pieces(struct csp_engine *engine, const char *data, size_t s
 static struct elements decode_by(csp_engine_create_fn *create, struct csp_generated_trace *trace,
                                  bool formatted, const struct csp_buf *bytes, uint64_t seed)
 {
-    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace, NULL};
     struct elements got = {0};
     struct csp_engine *engine;
     struct csp_trace_config config = trace->config;

@@ -34,7 +34,7 @@ static int build(void *user, const struct csp_element *elements, size_t count)
 
 static void decode(struct decoded *decoded, struct csp_generated_trace *trace, bool sums_up)
 {
-    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace};
+    struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace, NULL};
     struct csp_trace_config config = trace->config;
     struct csp_engine *engine;
     config.trace_id = 0;

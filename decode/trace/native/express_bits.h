@@ -20,11 +20,11 @@
 enum { MARGIN = 16, PADDED = 2 * MARGIN };
 
 /* The lowest of eight bytes that is no atom packet, which are 11xxxxxx: 8 times its number. The
- * eighth always counts as one. */
+ * seventh always counts as one: so the byte behind it is there, too. */
 static INLINE unsigned first_other(uint64_t bytes)
 {
     uint64_t others = ~(bytes & bytes << 1) & UINT64_C(0x8080808080808080);
-    return (unsigned)__builtin_ctzll(others | UINT64_C(1) << 63) - 7;
+    return (unsigned)__builtin_ctzll(others | UINT64_C(1) << 55) - 7;
 }
 
 /* The bits of the payload that a form takes, one behind the other. */
@@ -54,14 +54,14 @@ struct words {
     uint64_t base, first, count;
 };
 
-static INLINE struct words words_of(const struct csp_walker *walker)
+static INLINE struct words words_of(const struct csp_region *region)
 {
-    const struct csp_code_region *region = &walker->region;
-    uint64_t first = (region->start - region->base + 3) / 4, end = (region->end - region->base) / 4;
-    if (end > walker->table->words)
-        end = walker->table->words;
+    const struct csp_code_region *code = &region->code;
+    uint64_t first = (code->start - code->base + 3) / 4, end = (code->end - code->base) / 4;
+    if (end > region->table->words)
+        end = region->table->words;
     uint64_t count = end > first ? end - first : 0;
-    return (struct words){walker->table, region->base, first, count};
+    return (struct words){region->table, code->base, first, count};
 }
 
 #endif

@@ -271,14 +271,6 @@ static INLINE void walk_in_order(struct csp_walker *walker, const struct csp_exp
     walker->out->len = (size_t)(out - walker->out->data);
 }
 
-static void return_to(struct csp_walker *walker, const struct csp_code_region *region,
-                      struct csp_block_table *table)
-{
-    walker->table = table;
-    walker->region = *region;
-    walker->base = region->base;
-}
-
 static void enter_block(struct csp_walker *walker, uint32_t number)
 {
     walker->block = number;
@@ -289,8 +281,7 @@ static void enter_block(struct csp_walker *walker, uint32_t number)
 static void walk_by_hand(struct csp_walker *walker, const struct csp_express *express,
                          struct walk *walk)
 {
-    struct csp_block_table *table = walker->table;
-    struct csp_code_region region = walker->region;
+    struct csp_region region = walker->region;
     enter_block(walker, walk->number); /* where a walk by hand before may have lost it */
     csp_walker_leave_block(walker, walk->number, walk->link, walk->taken);
     walk->link = CSP_BLOCK_OUTSIDE;
@@ -298,7 +289,7 @@ static void walk_by_hand(struct csp_walker *walker, const struct csp_express *ex
         csp_walker_atoms(walker, express->taken[walk->at] == E, 1);
     walk->is_left = walk->at == express->count;
     if (!walk->is_left)
-        return_to(walker, &region, table);
+        csp_walker_change_region(walker, &region);
 }
 
 /* Says where execution is after the last atom. */
@@ -325,8 +316,7 @@ static struct walk end_of_lanes(const struct csp_walker *walker, const struct cs
 
 static INLINE void walk_stretch(struct csp_walker *walker, struct csp_express *express)
 {
-    struct csp_block_table *table = walker->table;
-    struct csp_code_region region = walker->region;
+    struct csp_region region = walker->region;
     struct walk walk = {.link = CSP_BLOCK_OUTSIDE};
     uint32_t last = express->marks[express->count].block; /* an address without an atom yet */
     csp_element_batch_reserve(walker->out, express->count);
@@ -344,7 +334,7 @@ static INLINE void walk_stretch(struct csp_walker *walker, struct csp_express *e
         end_walk(walker, &walk);
     if (!last)
         return;
-    return_to(walker, &region, table);
+    csp_walker_change_region(walker, &region);
     enter_block(walker, last);
 }
 
@@ -359,7 +349,7 @@ const uint8_t *CSP_EXPRESS_TAKE(struct csp_express *express, struct csp_walker *
                         (walker->block >= CSP_BLOCK_FIRST || csp_walker_look_up(walker));
         if (!is_known)
             break;
-        struct words words = words_of(walker);
+        struct words words = words_of(&walker->region);
         before = at;
         at = end - at >= MARGIN ? gather(express, &words, at, end, false)
                                 : gather_rest(express, &words, at, end);

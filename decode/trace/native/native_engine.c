@@ -13,6 +13,7 @@ enum { CHUNK_FRAMES = 4096, RAW_CHUNK = 1 << 20 };
 struct native_engine {
     struct csp_engine base;
     struct csp_code_memory code;
+    uint64_t code_epoch; /* that the walkers know of */
     bool formatted;
     uint64_t position; /* of all bytes given, before those being decoded */
     uint64_t lost_bytes;
@@ -114,11 +115,21 @@ static void feed_raw(struct native_engine *engine, const uint8_t *data, size_t s
     }
 }
 
+/* What is mapped may have changed since the last call. */
+static void begin_call(struct native_engine *engine)
+{
+    if (engine->code.epoch && *engine->code.epoch == engine->code_epoch)
+        return;
+    if (engine->code.epoch)
+        engine->code_epoch = *engine->code.epoch;
+    for (size_t i = 0; i < engine->source_count; i++)
+        csp_walker_forget_regions(&engine->sources[i].resolver.walker);
+}
+
 static int feed(struct csp_engine *base, const uint8_t *data, size_t size)
 {
     struct native_engine *engine = from_base(base);
-    for (size_t i = 0; i < engine->source_count; i++)
-        csp_walker_forget_regions(&engine->sources[i].resolver.walker);
+    begin_call(engine);
     if (engine->formatted)
         feed_frames(engine, data, size);
     else
@@ -130,8 +141,7 @@ static int feed(struct csp_engine *base, const uint8_t *data, size_t size)
 static int flush(struct csp_engine *base)
 {
     struct native_engine *engine = from_base(base);
-    for (size_t i = 0; i < engine->source_count; i++)
-        csp_walker_forget_regions(&engine->sources[i].resolver.walker);
+    begin_call(engine);
     engine->lost_bytes += engine->carried; /* a frame that was cut off cannot be unpacked */
     engine->position += engine->carried;
     engine->carried = 0;

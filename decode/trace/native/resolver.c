@@ -35,12 +35,14 @@ void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_con
         .depth_max = config->idr8,
         .context_field = csp_trace_config_context_field(config),
     };
+    csp_regions_init(&resolver->walker.regions);
     csp_resolver_reset(resolver);
 }
 
 void csp_resolver_free(struct csp_resolver *resolver)
 {
     csp_vec_free(&resolver->held);
+    csp_walker_free(&resolver->walker);
 }
 
 void csp_resolver_reset(struct csp_resolver *resolver)
@@ -125,8 +127,7 @@ static void apply_context(struct csp_resolver *resolver, const struct csp_held *
                                                                      : 0;
     if (process == resolver->walker.context_id)
         return;
-    resolver->walker.context_id = process;
-    csp_walker_forget_regions(&resolver->walker);
+    csp_walker_set_context(&resolver->walker, process);
 }
 
 static void apply_trace_on(struct csp_resolver *resolver, const struct csp_held *held)

@@ -2,26 +2,42 @@
 #define CSP_SEGMENTS_TAKE csp_segments_take_anywhere
 #include "decode/trace/native/segments_take.h"
 
-const struct csp_segment *csp_segments_walk(struct csp_segment *place,
-                                            struct csp_block_table *table, uint32_t block,
-                                            uint64_t atoms)
+/* Follows the atoms of one packet; false where no link tells what follows. */
+static bool walk_packet(struct csp_segment *segment, struct csp_block_table *table, uint32_t packet)
 {
-    struct csp_segment segment = {.atoms = atoms, .table = table, .block = block, .link = block};
-    uint32_t instructions = 0, branches = 0;
-    for (; atoms > 1; atoms >>= 1) {
-        if (segment.link < CSP_BLOCK_FIRST)
-            return NULL;
-        segment.last = segment.link;
-        const struct csp_way *way = &csp_block_numbered(table, segment.last)->ways[atoms & 1];
-        instructions += way->count;
-        branches += (way->tags & CSP_TAG_TAKEN) != 0;
-        segment.link = __atomic_load_n(&way->next, __ATOMIC_ACQUIRE);
-        if (segment.link == CSP_BLOCK_UNKNOWN)
-            segment.link = csp_block_table_link(table, segment.last, atoms & 1);
+    for (unsigned left = packet >> 24; left; left--, packet >>= 1) {
+        unsigned taken = packet & 1;
+        uint32_t block = segment->link;
+        if (block < CSP_BLOCK_FIRST)
+            return false;
+        const struct csp_way *way = &csp_block_numbered(table, block)->ways[taken];
+        uint64_t branches = (way->tags & CSP_TAG_TAKEN) != 0;
+        segment->sums += way->count | UINT64_C(1) << 32 | branches << 48;
+        segment->last = block | (uint32_t)taken << 31;
+        segment->link = csp_way_next(way);
+        if (segment->link == CSP_BLOCK_UNKNOWN)
+            segment->link = csp_block_table_link(table, block, taken);
     }
-    segment.sums = instructions | branches << CSP_SEGMENT_BRANCHES;
-    *place = segment;
-    return place;
+    return true;
+}
+
+const struct csp_segment *csp_segments_walk(struct csp_segments *segments,
+                                            const struct csp_region *region,
+                                            const struct csp_segment_key *key)
+{
+    struct csp_segment segment = {.packets = key->packets,
+                                  .region = region->number,
+                                  .word = key->word,
+                                  .link = csp_block_table_slot(region->table, key->word)};
+    if (segment.link & CSP_SLOT_RUNS_OUT)
+        return NULL;
+    for (uint64_t packets = key->packets; packets; packets >>= 8)
+        if (!walk_packet(&segment, region->table, csp_packet_atoms[(uint8_t)packets]))
+            return NULL;
+    if ((uint32_t)segment.sums > CSP_SEGMENT_INSTRUCTIONS)
+        return NULL;
+    segments->segments[key->place] = segment;
+    return &segments->segments[key->place];
 }
 
 const uint8_t *csp_segments_take(struct csp_segments *segments, struct csp_walker *walker,

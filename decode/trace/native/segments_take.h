@@ -3,194 +3,243 @@
 #include "decode/trace/native/express_bits.h"
 #include "decode/trace/native/segments.h"
 
-enum { PACKETS = 4 /* of atoms, taken at once */, STRETCH_RANGES = 1 << 10 };
+enum { OLD = CSP_STRETCH_OLD };
 
-/* A stretch as far as it was taken. */
-struct stretch {
-    struct csp_segments *segments;
-    struct csp_block_table *table; /* of the region in force … */
-    uint64_t base;                 /* … and where that is */
-    uint64_t start;
-    uint32_t block; /* that comes next; below CSP_BLOCK_FIRST: what came of the last one */
-    uint32_t last;  /* block, how it ended, 0 or 1, and in which region */
-    unsigned last_taken;
-    const struct csp_block_table *last_table;
-    uint64_t last_base;
-    bool may_jump; /* an address may come without ending the stretch */
-    uint32_t ranges, branches, instructions;
-    uint64_t row; /* atoms since `block` began */
-    unsigned row_len;
+/* ---- gathering ---- */
+
+/* What of a stretch is in registers while it is gathered. */
+struct gathering {
+    const uint8_t *start, *at;
+    struct words words; /* of the region in force */
+    uint32_t word;      /* at which the next segment begins */
+    uint32_t keys, addresses;
 };
 
-static INLINE uint64_t start_of(const struct stretch *stretch)
+/* The lowest `bits` of a number. */
+static INLINE uint64_t low_bits(uint64_t number, unsigned bits)
 {
-    return stretch->base + csp_block_start(csp_block_numbered(stretch->table, stretch->block));
+#ifdef __BMI2__
+    return _bzhi_u64(number, bits);
+#else
+    return number & ((UINT64_C(1) << bits) - 1);
+#endif
 }
 
-/* Adds the atoms of the row; false when that is not possible. */
-static INLINE bool take_segment(struct stretch *stretch, bool returns_by_branch)
+static INLINE bool is_atoms(unsigned header)
 {
-    uint64_t atoms = stretch->row | UINT64_C(1) << stretch->row_len;
-    const struct csp_segment *segment =
-        csp_segments_find(stretch->segments, stretch->table, stretch->block, atoms);
-    if (UNLIKELY(!segment))
+    return (header & 0xc0) == 0xc0;
+}
+
+/* Behind what was read so far a segment may begin. */
+static INLINE void begin_segment(struct csp_segments *segments, const struct gathering *gathering)
+{
+    struct csp_segment_key *key = &segments->keys[gathering->keys];
+    key->at = (uint32_t)(gathering->at - gathering->start);
+    key->addresses = gathering->addresses;
+}
+
+static INLINE void add_segment(struct csp_segments *segments, struct gathering *gathering,
+                               uint64_t packets)
+{
+    struct csp_segment_key *key = &segments->keys[gathering->keys++];
+    key->packets = packets;
+    key->word = gathering->word;
+    key->place = csp_segment_place(key->word, packets);
+    __builtin_prefetch(&segments->segments[key->place]);
+}
+
+/* An address outside of the region in force begins another leg. False when it ends the stretch,
+ * because what is there has to be asked for. */
+static __attribute__((noinline)) bool change_leg(struct csp_segments *segments,
+                                                 const struct csp_regions *regions,
+                                                 uint64_t address, uint32_t keys)
+{
+    const struct csp_region *region = csp_regions_find(regions, address);
+    if (!region || !region->table || segments->leg_count == CSP_STRETCH_LEGS)
         return false;
-    if (!stretch->ranges)
-        stretch->start = start_of(stretch);
-    stretch->ranges += stretch->row_len;
-    stretch->branches += segment->sums >> CSP_SEGMENT_BRANCHES;
-    stretch->instructions += segment->sums & ((UINT32_C(1) << CSP_SEGMENT_BRANCHES) - 1);
-    stretch->last = segment->last;
-    stretch->last_taken = stretch->row >> (stretch->row_len - 1) & 1;
-    stretch->last_table = stretch->table;
-    stretch->last_base = stretch->base;
-    stretch->block = segment->link;
-    stretch->may_jump = segment->link == CSP_BLOCK_INDIRECT ||
-                        (segment->link == CSP_BLOCK_RETURN && !returns_by_branch);
-    stretch->row = stretch->row_len = 0;
+    segments->legs[segments->leg_count - 1].end = keys;
+    segments->legs[segments->leg_count++].region = region->number;
     return true;
 }
 
-static INLINE void tell_stretch(const struct stretch *stretch, struct csp_walker *walker)
+/* Whether segments can begin at this address. */
+static INLINE bool go_to(struct csp_segments *segments, const struct csp_regions *regions,
+                         struct gathering *gathering, uint64_t address)
 {
-    if (!stretch->ranges)
-        return;
-    const struct csp_way *way =
-        &csp_block_numbered(stretch->last_table, stretch->last)->ways[stretch->last_taken];
+    for (bool is_changed = false;; is_changed = true) {
+        uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
+        gathering->word = (uint32_t)word;
+        if (!UNLIKELY(word - gathering->words.first >= gathering->words.count))
+            return true;
+        if (is_changed || !change_leg(segments, regions, address, gathering->keys))
+            return false;
+        uint32_t region = segments->legs[segments->leg_count - 1].region;
+        gathering->words = words_of(&regions->met.data[region]);
+    }
+}
+
+/* Gathers segments up to a packet that is neither atoms nor an address, or an address where no
+ * segment can begin. More atom packets than are taken at once are several segments. */
+static INLINE void gather(struct csp_segments *segments, const struct csp_walker *walker,
+                          uint32_t word, const struct csp_packet_reader *reader, const uint8_t *at,
+                          const uint8_t *end)
+{
+    struct gathering gathering = {
+        .start = at, .at = at, .words = words_of(&walker->region), .word = word};
+    segments->legs[0].region = walker->region.number;
+    segments->leg_count = 1;
+    for (unsigned i = 0; i < OLD; i++)
+        segments->addresses[i] = reader->history[OLD - 1 - i].value;
+    begin_segment(segments, &gathering);
+    while (end - gathering.at >= MARGIN && gathering.keys < CSP_STRETCH_SEGMENTS &&
+           gathering.addresses < CSP_STRETCH_SEGMENTS) {
+        uint64_t bytes = csp_load64(gathering.at);
+        unsigned bits = first_other(bytes);
+        gathering.at += bits / 8;
+        if (bits)
+            add_segment(segments, &gathering, low_bits(bytes, bits));
+        unsigned header = header_at(bytes >> bits);
+        unsigned size = tables.sizes[header];
+        if (!size) {
+            if (bits)
+                begin_segment(segments, &gathering);
+            if (bits < 8 * CSP_SEGMENT_PACKETS || !is_atoms(header))
+                break;
+            gathering.word = CSP_WORD_CONTINUES;
+            continue;
+        }
+        const struct address_form *form = &tables.address_forms[tables.forms[header]];
+        const uint64_t *newest = &segments->addresses[OLD - 1 + gathering.addresses++];
+        uint64_t value = take_bits(csp_load64(gathering.at + 1), form->taken) << 2;
+        uint64_t address = (newest[-(ptrdiff_t)form->history] & ~form->replaced) | value;
+        segments->addresses[OLD - 1 + gathering.addresses] = address;
+        gathering.at += size;
+        begin_segment(segments, &gathering);
+        if (UNLIKELY(!go_to(segments, &walker->regions, &gathering, address)))
+            break;
+    }
+    segments->legs[segments->leg_count - 1].end = gathering.keys;
+    segments->key_count = gathering.keys;
+}
+
+/* ---- adding up ---- */
+
+struct added {
+    uint32_t keys;                     /* that were added up */
+    uint32_t last, link;               /* of the last one */
+    const struct csp_segment_leg *leg; /* likewise */
+    csp_segment_sums sums;
+};
+
+/* Whether a segment follows what came of the last one, which is no branch that always has an
+ * address behind it. Where it begins may depend on that. */
+static bool follows(struct csp_segment_key *key, const struct csp_segment_leg *leg,
+                    const struct csp_regions *regions, uint32_t link, bool returns_by_branch)
+{
+    const struct csp_block_table *table = regions->met.data[leg->region].table;
+    if (key->word != CSP_WORD_CONTINUES)
+        return link == CSP_BLOCK_RETURN && !returns_by_branch;
+    if (link < CSP_BLOCK_FIRST)
+        return false;
+    key->word = csp_block_start(csp_block_numbered(table, link)) / 4;
+    key->place = csp_segment_place(key->word, key->packets);
+    return true;
+}
+
+/* Adds segments up as far as one follows from the other. */
+static INLINE struct added add_up(struct csp_segments *segments, const struct csp_regions *regions,
+                                  bool returns_by_branch)
+{
+    struct added added = {.leg = segments->legs, .link = CSP_BLOCK_INDIRECT};
+    for (const struct csp_segment_leg *leg = segments->legs; added.keys < segments->key_count;
+         leg++) {
+        for (; added.keys < leg->end; added.keys++) {
+            struct csp_segment_key *key = &segments->keys[added.keys];
+            if (UNLIKELY(added.link != CSP_BLOCK_INDIRECT || key->word == CSP_WORD_CONTINUES) &&
+                !follows(key, leg, regions, added.link, returns_by_branch))
+                return added;
+            const struct csp_segment *segment = &segments->segments[key->place];
+            if (UNLIKELY(segment->packets != key->packets || segment->word != key->word ||
+                         segment->region != leg->region)) {
+                segment = csp_segments_walk(segments, &regions->met.data[leg->region], key);
+                if (!segment)
+                    return added;
+            }
+            added.leg = leg;
+            added.sums += segment->sums;
+            added.last = segment->last;
+            added.link = segment->link;
+        }
+    }
+    return added;
+}
+
+static INLINE void tell_stretch(const struct csp_segments *segments, const struct added *added,
+                                struct csp_walker *walker)
+{
+    const struct csp_region *first = &walker->regions.met.data[segments->legs[0].region];
+    const struct csp_region *last = &walker->regions.met.data[added->leg->region];
+    uint32_t number = added->last & INT32_MAX;
+    const struct csp_way *way = &csp_block_numbered(last->table, number)->ways[added->last >> 31];
     struct csp_element *element =
         csp_element_batch_add(walker->out, CSP_ELEMENT_STRETCH, walker->source);
     memcpy(element, &way->tags, sizeof way->tags);
     element->type = CSP_ELEMENT_STRETCH;
-    element->instructions = stretch->instructions;
-    element->number = CSP_STRETCH_NUMBER(stretch->ranges, stretch->branches - element->taken);
-    element->a = stretch->start;
-    element->b = stretch->last_base + way->end;
+    element->instructions = (uint32_t)added->sums;
+    element->number =
+        CSP_STRETCH_NUMBER(added->sums >> 32 & 0xffff, (added->sums >> 48) - element->taken);
+    element->a = first->code.base + 4 * (uint64_t)segments->keys[0].word;
+    element->b = last->code.base + way->end;
 }
 
-/* Tells the stretch, and the walker where it leads. */
-static INLINE void end_stretch(const struct stretch *stretch, struct csp_walker *walker)
+/* Tells the walker where the last segment leads. */
+static INLINE void leave(const struct csp_segments *segments, const struct added *added,
+                         struct csp_walker *walker)
 {
-    walker->block = stretch->block;
+    const struct csp_region *met = walker->regions.met.data;
+    if (added->leg > segments->legs) /* it is soon gone back to */
+        csp_walker_change_region(walker, &met[added->leg[-1].region]);
+    csp_walker_change_region(walker, &met[added->leg->region]);
+    walker->block = added->link;
     walker->needs_address = walker->pc_is_stale = false;
-    tell_stretch(stretch, walker);
-    if (stretch->block < CSP_BLOCK_FIRST)
-        csp_walker_leave_block(walker, stretch->last, stretch->block, stretch->last_taken);
+    if (added->link < CSP_BLOCK_FIRST)
+        csp_walker_leave_block(walker, added->last & INT32_MAX, added->link, added->last >> 31);
 }
 
-/* Goes on in another region; false when there is no code to go on in: then the walker knows. */
-static INLINE bool change_region(struct stretch *stretch, struct csp_walker *walker,
-                                 struct words *words, uint64_t address)
-{
-    csp_walker_jump(walker, address, 0);
-    if (!csp_walker_look_up(walker))
-        return false;
-    *words = words_of(walker);
-    stretch->table = walker->table;
-    stretch->base = walker->base;
-    stretch->block = walker->block;
-    return true;
-}
-
-/* Adds the atom packets among the lowest `bits` of eight bytes to the row; false when they do not
- * fit. */
-static INLINE bool add_atoms(struct stretch *stretch, uint64_t bytes, unsigned bits)
-{
-    uint64_t row = stretch->row;
-    unsigned len = stretch->row_len;
-    bytes &= (UINT64_C(1) << bits) - 1;
-#pragma GCC unroll 4
-    for (int i = 0; i < PACKETS; i++, bytes >>= 8) {
-        uint32_t atoms = csp_packet_atoms[(uint8_t)bytes];
-        row |= (uint64_t)(atoms & 0xffffff) << (len & 63);
-        len += atoms >> 24;
-    }
-    if (UNLIKELY(len > CSP_SEGMENT_ATOMS))
-        return false;
-    stretch->row = row;
-    stretch->row_len = len;
-    return true;
-}
-
-/* Takes segments up to a packet that is neither atoms nor an address, or an address that leads
- * elsewhere. Returns where what was not taken begins. */
+/* Takes one stretch. Returns where what was not taken begins. */
 static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct csp_walker *walker,
-                                          struct csp_packet_reader *reader, const uint8_t *at,
-                                          const uint8_t *end)
+                                          uint32_t word, struct csp_packet_reader *reader,
+                                          const uint8_t *at, const uint8_t *end)
 {
-    struct words words = words_of(walker);
-    const bool returns_by_branch = walker->returns_by_branch;
-    struct stretch stretch = {.segments = segments,
-                              .table = walker->table,
-                              .base = walker->base,
-                              .block = walker->block,
-                              .may_jump = true};
-    const uint8_t *begin = at; /* of the row */
-    while (end - at >= MARGIN && stretch.ranges < STRETCH_RANGES) {
-        uint64_t bytes = csp_load64(at);
-        unsigned bits = first_other(bytes);
-        if (UNLIKELY(!add_atoms(&stretch, bytes, bits))) {
-            if (!stretch.row_len) { /* a packet by itself fits */
-                add_atoms(&stretch, bytes, 8);
-                at++;
-                continue;
-            }
-            if (!take_segment(&stretch, returns_by_branch))
-                break;
-            begin = at;
-            if (stretch.block < CSP_BLOCK_FIRST)
-                break;
-            continue;
-        }
-        if (bits > 8 * PACKETS) {
-            at += PACKETS;
-            continue;
-        }
-        unsigned header = header_at(bytes >> bits);
-        at += bits / 8;
-        unsigned size = tables.sizes[header];
-        if (!size)
-            break;
-        if (stretch.row_len) {
-            if (UNLIKELY(!take_segment(&stretch, returns_by_branch)))
-                break;
-            begin = at;
-        }
-        if (UNLIKELY(!stretch.may_jump))
-            break;
-        const struct address_form *form = &tables.address_forms[tables.forms[header]];
-        uint64_t value = take_bits(csp_load64(at + 1), form->taken) << 2;
-        uint64_t address = (reader->history[form->history].value & ~form->replaced) | value;
-        csp_packet_remember(reader, address, 0);
-        begin = at += size;
-        uint64_t offset = address - words.base, word = offset >> 2 | offset << 62;
-        uint32_t slot = CSP_SLOT_RUNS_OUT;
-        if (word - words.first < words.count)
-            slot = csp_block_table_slot(words.table, (uint32_t)word);
-        stretch.block = slot;
-        if (UNLIKELY(slot >= CSP_SLOT_RUNS_OUT) &&
-            !change_region(&stretch, walker, &words, address)) {
-            tell_stretch(&stretch, walker);
-            return at;
-        }
+    gather(segments, walker, word, reader, at, end);
+    struct added added = add_up(segments, &walker->regions, walker->returns_by_branch);
+    const struct csp_segment_key *next = &segments->keys[added.keys];
+    uint32_t addresses = 0; /* before the last segment */
+    if (added.keys) {
+        addresses = next[-1].addresses;
+        tell_stretch(segments, &added, walker);
+        leave(segments, &added, walker);
     }
-    if (stretch.row_len && take_segment(&stretch, returns_by_branch))
-        begin = at;
-    end_stretch(&stretch, walker);
-    return begin;
+    const uint64_t *newest = &segments->addresses[OLD - 1 + next->addresses];
+    if (next->addresses != addresses)
+        csp_walker_jump(walker, *newest, 0);
+    for (unsigned i = 0; i < OLD; i++)
+        reader->history[i].value = newest[-(ptrdiff_t)i];
+    return at + next->at;
 }
 
 const uint8_t *CSP_SEGMENTS_TAKE(struct csp_segments *segments, struct csp_walker *walker,
                                  struct csp_packet_reader *reader, const uint8_t *at,
                                  const uint8_t *end)
 {
-    const uint8_t *before = NULL;
-    while (end - at >= MARGIN && at != before) {
-        bool is_known = !walker->needs_address && !walker->needs_context &&
-                        (walker->block >= CSP_BLOCK_FIRST || csp_walker_look_up(walker));
-        if (!is_known)
+    uint32_t word;
+    while (end - at >= MARGIN && (is_atoms(*at) || tables.sizes[*at])) {
+        if (walker->needs_address || walker->needs_context || !csp_walker_find_word(walker, &word))
             break;
-        before = at;
-        at = take_stretch(segments, walker, reader, at, end);
+        const uint8_t *behind = take_stretch(segments, walker, word, reader, at, end);
+        if (behind == at)
+            break;
+        at = behind;
     }
     return at;
 }

@@ -32,8 +32,10 @@ void csp_trace_source_free(struct csp_trace_source *source)
 
 void csp_trace_source_sum_up(struct csp_trace_source *source)
 {
+    enum { LARGE_PAGE = 2 << 20 }; /* which the system may map as one: it is read all over */
+    _Static_assert(sizeof *source->segments <= LARGE_PAGE, "one page");
     if (!source->segments)
-        source->segments = csp_calloc(1, sizeof *source->segments);
+        source->segments = csp_calloc_table(1, LARGE_PAGE);
 }
 
 static uint64_t offset_at(const struct piece *piece, const uint8_t *at)

@@ -3,10 +3,15 @@
 #include "base/bytes.h"
 #include "decode/code/aarch64.h"
 
+void csp_walker_free(struct csp_walker *walker)
+{
+    csp_regions_free(&walker->regions);
+}
+
 void csp_walker_reset(struct csp_walker *walker)
 {
     walker->needs_address = walker->needs_context = walker->pc_is_stale = true;
-    walker->is_64bit = false;
+    walker->is_64bit = walker->pc_is_unmapped = false;
     walker->isa = CSP_ISA_A32;
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->pc = 0;
@@ -14,10 +19,10 @@ void csp_walker_reset(struct csp_walker *walker)
     walker->pop_pending = walker->stack_waits = false;
     walker->context_id = 0;
     csp_return_stack_clear(&walker->stack);
-    csp_walker_forget_regions(walker);
 }
 
-void csp_walker_forget_regions(struct csp_walker *walker)
+/* Execution is where it is, but what is there has to be looked up again. */
+static void leave_region(struct csp_walker *walker)
 {
     if (walker->block >= CSP_BLOCK_FIRST)
         walker->pc =
@@ -25,7 +30,18 @@ void csp_walker_forget_regions(struct csp_walker *walker)
     walker->block = CSP_BLOCK_UNKNOWN;
     walker->table = NULL;
     walker->pc_is_unmapped = false;
-    walker->regions_known = 0;
+}
+
+void csp_walker_forget_regions(struct csp_walker *walker)
+{
+    leave_region(walker);
+    csp_regions_forget(&walker->regions);
+}
+
+void csp_walker_set_context(struct csp_walker *walker, uint64_t context_id)
+{
+    walker->context_id = context_id;
+    leave_region(walker);
 }
 
 static uint8_t isa_of(const struct csp_walker *walker, uint8_t isa)
@@ -55,7 +71,7 @@ void csp_walker_set_width(struct csp_walker *walker, bool is_64bit, uint8_t isa)
     walker->isa = isa_of(walker, isa);
     walker->pc_is_unmapped = false;
     if (walker->block >= CSP_BLOCK_FIRST && walker->table->isa != walker->isa)
-        csp_walker_forget_regions(walker);
+        leave_region(walker);
     walker->needs_context = false;
 }
 
@@ -86,47 +102,61 @@ static void add_range(struct csp_walker *walker, uint64_t start, uint64_t end,
 }
 
 /* The mapping that holds `address`; null when none does. */
-static const struct csp_code_region *region_at(struct csp_walker *walker, uint64_t address)
+static const struct csp_region *region_at(struct csp_walker *walker, uint64_t address)
 {
-    unsigned number = address >> 16 & (CSP_WALKER_REGIONS - 1);
-    struct csp_code_region *region = &walker->regions[number];
-    if (walker->regions_known >> number & 1 && address >= region->start && address < region->end)
-        return region;
+    if (walker->regions.context_id != walker->context_id) {
+        csp_regions_forget(&walker->regions);
+        walker->regions.context_id = walker->context_id;
+    }
+    const struct csp_region *region = csp_regions_find(&walker->regions, address);
     struct csp_code_region found;
+    if (region)
+        return region;
     if (!walker->code->find(walker->code->user, walker->source, walker->context_id, address,
                             &found))
         return NULL;
-    *region = found;
-    walker->regions_known |= UINT64_C(1) << number;
-    return region;
+    return csp_regions_add(&walker->regions, &found, walker->waits, address);
+}
+
+void csp_walker_change_region(struct csp_walker *walker, const struct csp_region *region)
+{
+    if (region->number != walker->region.number)
+        walker->regions.left = walker->region.number;
+    walker->table = region->table;
+    walker->base = region->code.base;
+    walker->region = *region;
 }
 
 /* Makes the region that holds `address` the one in force, and tells the address's word in its
  * table; false when there is no code that can be walked. */
 static bool enter(struct csp_walker *walker, uint64_t address, uint32_t *word)
 {
-    const struct csp_code_region *region = region_at(walker, address);
-    if (!region || (address & 3))
+    const struct csp_region *region = region_at(walker, address);
+    if (!region || (address & 3) || walker->isa != CSP_ISA_A64 || !region->table)
         return false;
-    struct csp_block_table *table =
-        csp_block_cache_table(region->blocks, (enum csp_isa)walker->isa, walker->waits);
-    uint64_t offset = (address - region->base) / 4;
-    if (!table || offset >= table->words)
+    uint64_t offset = (address - region->code.base) / 4;
+    if (offset >= region->table->words)
         return false;
-    walker->table = table;
-    walker->base = region->base;
-    walker->region = *region;
+    csp_walker_change_region(walker, region);
     *word = (uint32_t)offset;
     return true;
+}
+
+bool csp_walker_find_word(struct csp_walker *walker, uint32_t *word)
+{
+    if (walker->block >= CSP_BLOCK_FIRST) {
+        *word = csp_block_start(csp_block_numbered(walker->table, walker->block)) / 4;
+        return true;
+    }
+    walker->pc_is_unmapped = walker->pc_is_unmapped || !enter(walker, walker->pc, word);
+    return !walker->pc_is_unmapped;
 }
 
 bool csp_walker_look_up(struct csp_walker *walker)
 {
     uint32_t word;
-    if (walker->pc_is_unmapped || !enter(walker, walker->pc, &word)) {
-        walker->pc_is_unmapped = true;
+    if (!csp_walker_find_word(walker, &word))
         return false;
-    }
     uint32_t slot = csp_block_table_slot(walker->table, word);
     if (slot & CSP_SLOT_RUNS_OUT)
         return false;

@@ -5,14 +5,13 @@
 
 #include "decode/trace/engine.h"
 #include "decode/trace/native/element_batch.h"
+#include "decode/trace/native/regions.h"
 #include "decode/trace/native/return_stack.h"
 
 #include <string.h>
 #ifdef __AVX2__
 #include <immintrin.h>
 #endif
-
-enum { CSP_WALKER_REGIONS = 64 /* bits of regions_known */ };
 
 struct csp_walker {
     /* Fixed. */
@@ -32,7 +31,7 @@ struct csp_walker {
     uint64_t pc;
     struct csp_block_table *table; /* of the region that holds pc */
     uint64_t base;                 /* address of its first word */
-    struct csp_code_region region; /* that one */
+    struct csp_region region;      /* that one */
     /* After a branch whose target the return stack tells, unless an address comes first. */
     bool pop_pending;
     /* Between a Trace Info and the next address the return stack is not filled. */
@@ -40,9 +39,7 @@ struct csp_walker {
     struct csp_return_stack stack;
     /* Whose mappings: csp_code_memory's context. */
     uint64_t context_id;
-    /* Mappings in use, by address bits [21:16]: those of which the bit is set. */
-    struct csp_code_region regions[CSP_WALKER_REGIONS];
-    uint64_t regions_known;
+    struct csp_regions regions;
     uint64_t unsupported; /* times that execution entered code of another instruction set */
 };
 
@@ -77,10 +74,13 @@ csp_range_put(struct csp_element *out, const struct csp_way *way, const csp_rang
     memcpy(out, &range, sizeof range);
 }
 
+void csp_walker_free(struct csp_walker *walker);
 /* Nothing is known of where execution is. */
 void csp_walker_reset(struct csp_walker *walker);
 /* Mappings may have changed. */
 void csp_walker_forget_regions(struct csp_walker *walker);
+/* What follows is in the mappings of another context. */
+void csp_walker_set_context(struct csp_walker *walker, uint64_t context_id);
 
 /* An address was traced, with instruction set IS0 or IS1. */
 void csp_walker_jump(struct csp_walker *walker, uint64_t address, uint8_t isa);
@@ -96,8 +96,12 @@ void csp_walker_run_to(struct csp_walker *walker, uint64_t address);
 void csp_walker_branch_at(struct csp_walker *walker, uint64_t address);
 /* `count` instructions ran and led to `address` (Q with count); 0: how many is not known. */
 void csp_walker_run_count(struct csp_walker *walker, uint32_t count, uint64_t address, uint8_t isa);
+/* At which word of which table execution is; false when there is none. */
+bool csp_walker_find_word(struct csp_walker *walker, uint32_t *word);
 /* Looks up the block at pc; false when there is none, or one that runs out of the code. */
 bool csp_walker_look_up(struct csp_walker *walker);
+/* Makes a mapping the one in force. */
+void csp_walker_change_region(struct csp_walker *walker, const struct csp_region *region);
 /* Goes on from block `number` as its last instruction came out, without a link to follow. */
 void csp_walker_leave_block(struct csp_walker *walker, uint32_t number, uint32_t link,
                             unsigned taken);
