@@ -25,12 +25,19 @@ static bool is_kernel_address(uint64_t address)
     return address >> 55 & 1; /* Arm ARM, "Address size configuration": bit 55 selects TTBR1 */
 }
 
-/* The first user frame; without a callchain the sample's own address when that is one. */
+/* The first user frame; without a callchain the sample's own address when that is one. As
+ * csp_sample_user_frames finds it, without counting those that follow. */
 static uint64_t user_pc(const struct csp_sample_record *sample)
 {
-    struct csp_user_frames frames = csp_sample_user_frames(sample);
-    if (frames.len)
-        return csp_sample_frame(sample, frames.first);
+    bool user = false;
+    for (uint64_t i = 0; i < sample->callchain_len; i++) {
+        uint64_t entry = csp_sample_frame(sample, i);
+        if (entry < CSP_CONTEXT_MAX && user)
+            return entry;
+        if (entry >= CSP_CONTEXT_MAX && user)
+            break;
+        user = entry == CSP_CONTEXT_USER;
+    }
     return is_kernel_address(sample->ip) ? 0 : sample->ip;
 }
 
@@ -46,13 +53,17 @@ static uint64_t thread_key(uint32_t tid)
 
 static struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_t cpu, uint32_t tid)
 {
-    uint64_t *number =
-        csp_map_at(&index->stream_of, cpu != CSP_NO_TID ? cpu_key(cpu) : thread_key(tid));
+    uint64_t key = cpu != CSP_NO_TID ? cpu_key(cpu) : thread_key(tid);
+    if (index->streams.len && index->last_key == key)
+        return &index->streams.data[index->last];
+    uint64_t *number = csp_map_at(&index->stream_of, key);
     if (!*number) {
         csp_vec_push(&index->streams, (struct csp_pause_stream){.cpu = cpu, .tid = tid});
         *number = index->streams.len;
     }
-    return &index->streams.data[*number - 1];
+    index->last_key = key;
+    index->last = *number - 1;
+    return &index->streams.data[index->last];
 }
 
 const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,

@@ -32,6 +32,8 @@ struct csp_pause_stream {
 struct csp_pause_index {
     CSP_VEC(struct csp_pause_stream) streams; /* in the order in which they first appear */
     struct csp_map stream_of;
+    uint64_t last_key;                /* in it, of the stream that was added to last, and … */
+    size_t last;                      /* … that stream */
     uint64_t pauses, resumes, others; /* samples: of pause and resume events, and all others */
     uint64_t malformed;
 };

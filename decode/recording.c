@@ -8,8 +8,12 @@
 /* Learns which process a thread belongs to. */
 static void note_thread(struct csp_recording *recording, uint32_t pid, uint32_t tid)
 {
-    if (pid != CSP_NO_TID && tid != CSP_NO_TID && tid)
-        *csp_map_at(&recording->pid_of_tid, tid) = (uint64_t)pid + 1;
+    if (pid == CSP_NO_TID || tid == CSP_NO_TID || !tid ||
+        (pid == recording->last_pid && tid == recording->last_tid))
+        return;
+    *csp_map_at(&recording->pid_of_tid, tid) = (uint64_t)pid + 1;
+    recording->last_pid = pid;
+    recording->last_tid = tid;
 }
 
 static void note_threads(struct csp_recording *recording, const struct csp_record *record)

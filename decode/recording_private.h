@@ -30,7 +30,8 @@ struct csp_recording {
     struct csp_spaces *spaces;
     struct csp_auxtrace aux;
     struct csp_images *images;
-    struct csp_map pid_of_tid; /* pid + 1 */
+    struct csp_map pid_of_tid;   /* pid + 1 */
+    uint32_t last_pid, last_tid; /* what it was told last */
     struct csp_trace_input trace;
     CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */
     struct csp_pause_index pauses;

@@ -38,8 +38,10 @@ bool csp_reader_add_attr(struct csp_perfdata *reader, const uint8_t *data, uint3
         if (!*number)
             *number = reader->attrs.len + 1;
     }
+    if (!reader->attrs.len)
+        reader->event_id = csp_event_id_place_of(attr.sample_type);
     csp_vec_push(&reader->attrs, attr);
-    csp_vec_push(&reader->layouts, csp_id_layouts_of(attr.sample_type));
+    csp_vec_push(&reader->layouts, csp_id_layouts_of(&attr));
     return true;
 }
 

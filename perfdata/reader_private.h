@@ -8,11 +8,12 @@
 #include "base/vec.h"
 #include "perfdata/reader.h"
 
-/* Where a record has what csp_record_identify tells, in words of 8 bytes and from 1 on; 0: nowhere.
+/* Where a record has what csp_identify tells, in words of 8 bytes and from 1 on; 0: nowhere.
  */
 struct csp_id_layout {
     uint8_t tid, time, id, stream_id, cpu;
     uint8_t words; /* of all of it */
+    uint32_t ids;  /* csp_record.ids */
 };
 enum { CSP_ID_WORDS = 8 /* at most */ };
 
@@ -21,13 +22,23 @@ struct csp_id_layouts {
     struct csp_id_layout samples, others;
 };
 
-struct csp_id_layouts csp_id_layouts_of(uint64_t sample_type);
+struct csp_id_layouts csp_id_layouts_of(const struct csp_attr *attr);
+
+/* Where the records of all events have the id that tells whose they are, in bytes: from a sample's
+ * beginning, and from the end of the others. */
+struct csp_event_id_place {
+    bool is_there;
+    uint8_t in_samples, from_end;
+};
+
+struct csp_event_id_place csp_event_id_place_of(uint64_t sample_type);
 
 struct csp_perfdata {
     const struct csp_file *file;
     uint64_t data_offset, data_end; /* of the records in the file */
     CSP_VEC(struct csp_attr) attrs;
     CSP_VEC(struct csp_id_layouts) layouts; /* one per attribute */
+    struct csp_event_id_place event_id;     /* by the first attribute */
     struct csp_map attr_of_id;              /* attribute number + 1 */
     CSP_VEC(struct csp_build_id_entry) build_ids;
     struct csp_perfdata_info info;
@@ -78,8 +89,5 @@ void csp_reader_build_id(struct csp_perfdata *reader, uint16_t misc, const uint8
 /* Splits off the record at `at`, of which `left` bytes are there. Type, misc, size, body and
  * payload are filled in. False when it is cut short or malformed. */
 bool csp_record_split(struct csp_record *record, const uint8_t *at, uint64_t left);
-/* Fills in the sample id fields and the attribute, and takes them off the body. False when the
- * record names an event that the file does not have. */
-bool csp_record_identify(const struct csp_perfdata *reader, struct csp_record *record);
 
 #endif

@@ -1,6 +1,7 @@
 /* Iterating the records of a file, in its own order or by time. */
 #include "base/big_vec.h"
 #include "perfdata/expand.h"
+#include "perfdata/identify.h"
 #include "perfdata/reader_private.h"
 #include "perfdata/sort.h"
 
@@ -24,11 +25,12 @@ struct csp_records {
     struct csp_expander *expander; /* null until the first compressed record */
     uint64_t compressed_offset;    /* of the record being expanded */
     bool expanding, expander_broken;
-    size_t consume;           /* bytes of the record that was delivered last */
-    struct csp_map cpu_of_id; /* from ID_INDEX: CPU + 1 */
-    /* CSP_ORDER_TIME */
-    CSP_VEC(struct csp_sort_entry) sorted;
-    size_t next;
+    size_t consume; /* bytes of the record that was delivered last */
+    struct csp_identifier identifier;
+    /* CSP_ORDER_TIME. Records without a time come first. They lie between the others, which would
+     * be no stretches without them. */
+    CSP_VEC(struct csp_sort_entry) untimed, sorted;
+    size_t next;            /* of both */
     struct csp_arena arena; /* contents of compressed records, each after its file offset */
     uint64_t arena_bytes;
 };
@@ -41,27 +43,6 @@ static void count(struct csp_records *records, struct csp_record *record)
         counts->by_type[record->type]++;
     else
         counts->other++;
-}
-
-static void learn_cpus(struct csp_records *records, const struct csp_record *record)
-{
-    struct csp_id_index_event entry;
-    for (size_t i = 0; csp_record_id_index(record, i, &entry); i++) {
-        if (entry.cpu != CSP_NO_TID)
-            *csp_map_at(&records->cpu_of_id, entry.id) = (uint64_t)entry.cpu + 1;
-    }
-}
-
-/* An event that was opened for one CPU need not say it in each record: ID_INDEX says it once. */
-static void find_cpu(struct csp_records *records, struct csp_record *record)
-{
-    if (record->type == CSP_RECORD_ID_INDEX)
-        learn_cpus(records, record);
-    if (record->cpu != CSP_NO_TID || !record->id)
-        return;
-    const uint64_t *cpu = csp_map_find(&records->cpu_of_id, record->id);
-    if (cpu)
-        record->cpu = (uint32_t)(*cpu - 1);
 }
 
 static void lose(struct csp_records *records, uint64_t offset, uint64_t size)
@@ -207,8 +188,9 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
                 expand(records, record);
             continue;
         }
-        records->counts.unknown_ids += !csp_record_identify(reader, record);
-        find_cpu(records, record);
+        if (record->type == CSP_RECORD_ID_INDEX)
+            csp_identifier_learn(&records->identifier, record);
+        records->counts.unknown_ids += !csp_identify(&records->identifier, record);
         return true;
     }
     return false;
@@ -243,8 +225,11 @@ static int sort_records(struct csp_records *records)
                             ": the compressed records grow to more than %d times the file's size; "
                             "no recording does, so it is not read further",
                             file->path, record.offset, EXPANSION_MAX);
-        csp_big_vec_push(&records->sorted,
-                         (struct csp_sort_entry){record.time, at, record.ordinal});
+        struct csp_sort_entry entry = {record.time, at, record.ordinal};
+        if (record.time)
+            csp_big_vec_push(&records->sorted, entry);
+        else
+            csp_big_vec_push(&records->untimed, entry);
     }
     csp_sort_by_time(records->sorted.data, records->sorted.len);
     return 0;
@@ -252,9 +237,12 @@ static int sort_records(struct csp_records *records)
 
 static bool next_by_time(struct csp_records *records, struct csp_record *record)
 {
-    if (records->next == records->sorted.len)
+    size_t number = records->next, first = records->untimed.len;
+    if (number == first + records->sorted.len)
         return false;
-    struct csp_sort_entry entry = records->sorted.data[records->next++];
+    struct csp_sort_entry entry =
+        number < first ? records->untimed.data[number] : records->sorted.data[number - first];
+    records->next++;
     const struct csp_file *file = records->reader->file;
     bool plain = in_file(records, entry.at);
     csp_record_split(record, entry.at,
@@ -262,8 +250,7 @@ static bool next_by_time(struct csp_records *records, struct csp_record *record)
                            : csp_load16(entry.at + 6));
     record->offset = plain ? (uint64_t)(entry.at - file->data) : csp_load64(entry.at - 8);
     record->ordinal = entry.ordinal;
-    csp_record_identify(records->reader, record);
-    find_cpu(records, record);
+    csp_identify(&records->identifier, record);
     return true;
 }
 
@@ -271,7 +258,7 @@ int csp_records_open(struct csp_records **out, const struct csp_perfdata *reader
                      enum csp_record_order order, struct csp_diag *diag)
 {
     struct csp_records *records = csp_calloc(1, sizeof *records);
-    records->reader = reader;
+    records->reader = records->identifier.reader = reader;
     records->diag = diag;
     records->order = order;
     records->at = reader->data_offset;
@@ -305,8 +292,9 @@ void csp_records_close(struct csp_records *records)
     if (!records)
         return;
     csp_expander_destroy(records->expander);
+    csp_big_vec_free(&records->untimed);
     csp_big_vec_free(&records->sorted);
-    csp_map_free(&records->cpu_of_id);
+    csp_identifier_free(&records->identifier);
     csp_arena_free(&records->arena);
     free(records);
 }

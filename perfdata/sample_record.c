@@ -82,6 +82,11 @@ static void take_head(uint64_t type, struct csp_cursor *at, struct csp_sample_re
         sample->period = csp_cursor_u64(at);
 }
 
+enum {
+    BEHIND_CALLCHAIN =
+        CSP_SAMPLE_RAW | CSP_SAMPLE_BRANCH_STACK | CSP_SAMPLE_REGS_USER | CSP_SAMPLE_STACK_USER,
+};
+
 static void take_arrays(const struct csp_attr *attr, struct csp_cursor *at,
                         struct csp_sample_record *sample)
 {
@@ -92,6 +97,8 @@ static void take_arrays(const struct csp_attr *attr, struct csp_cursor *at,
         sample->callchain_len = csp_cursor_u64(at);
         sample->callchain = take_array(at, sample->callchain_len, 8);
     }
+    if (!(type & BEHIND_CALLCHAIN))
+        return;
     if (type & CSP_SAMPLE_RAW) {
         sample->raw_size = csp_cursor_u32(at);
         sample->raw = take_array(at, sample->raw_size, 1);
