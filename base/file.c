@@ -245,6 +245,16 @@ int csp_output_commit(struct csp_output *output, struct csp_diag *diag)
     return error;
 }
 
+int csp_output_write(const char *path, const void *data, size_t size, struct csp_diag *diag)
+{
+    struct csp_output output;
+    int error = csp_output_open(&output, path, diag);
+    if (error)
+        return error;
+    fwrite(data, 1, size, output.stream);
+    return csp_output_commit(&output, diag);
+}
+
 void csp_output_abort(struct csp_output *output)
 {
     if (output->stream && output->stream != stdout)

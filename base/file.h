@@ -57,6 +57,8 @@ struct csp_output {
 int csp_output_open(struct csp_output *output, const char *path, struct csp_diag *diag);
 /* Completes the output, or reports why it could not be (disk full) and leaves nothing behind. */
 int csp_output_commit(struct csp_output *output, struct csp_diag *diag);
+/* Opens, writes and completes it. */
+int csp_output_write(const char *path, const void *data, size_t size, struct csp_diag *diag);
 /* Drops the output; harmless after a commit and on a zero-initialised struct. */
 void csp_output_abort(struct csp_output *output);
 

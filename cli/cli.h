@@ -49,6 +49,8 @@ extern const struct csp_command csp_command_validate;
 #define CSP_VALIDATE_SUMMARY "tell how far a recording or a profile can be trusted"
 #endif
 
+/* Writes text to standard output, and frees it. */
+void csp_cli_print(struct csp_buf *text);
 /* Tells that the output was there already (--resume). */
 void csp_cli_resumed(struct csp_cli *cli, const char *output);
 /* Refuse, with a usage error: to write to standard output ("-") what would mix with JSON there, or

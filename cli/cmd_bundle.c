@@ -170,8 +170,7 @@ static void print_summary(const struct bundle *bundle)
     csp_json_number(&json, "bytes", bundle->bytes);
     csp_json_string(&json, "output", bundle->output_path);
     csp_json_end(&json);
-    fwrite(text.data, 1, text.len, stdout);
-    csp_buf_free(&text);
+    csp_cli_print(&text);
 }
 
 static int run(struct csp_cli *cli, int argc, char **argv)

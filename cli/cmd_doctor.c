@@ -5,7 +5,6 @@
 #include "collect/calibrate.h"
 #include "collect/doctor.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char usage[] =
@@ -83,8 +82,7 @@ static void print(const struct csp_cli *cli, const struct csp_target *target,
         if (calibration)
             csp_calibration_text(calibration, &out);
     }
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 static int judge(const struct csp_assessment *assessment, const struct csp_binary_check *check,

@@ -151,16 +151,6 @@ static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct
     return error;
 }
 
-static int write_output(struct gen *gen, const struct csp_buf *profile)
-{
-    struct csp_output output = {0};
-    int error = csp_output_open(&output, gen->output_path, &gen->cli->diag);
-    if (error)
-        return error;
-    fwrite(profile->data, 1, profile->len, output.stream);
-    return csp_output_commit(&output, &gen->cli->diag);
-}
-
 /* One profile of one binary. Returns an exit code. */
 static int run_one(struct gen *gen)
 {
@@ -172,7 +162,7 @@ static int run_one(struct gen *gen)
     }
     int error = find_or_generate(gen, &profgen, &profile);
     if (!error)
-        error = write_output(gen, &profile);
+        error = csp_output_write(gen->output_path, profile.data, profile.len, &gen->cli->diag);
     if (!error)
         error = csp_gen_check_quality(gen, &profgen.stats.checks);
     if (!error || error == -CSP_ERR_QUALITY)
@@ -220,7 +210,7 @@ static int run_each(struct gen *gen)
     csp_json_end(&json);
     csp_json_end(&json);
     if (gen->cli->json && code == CSP_EXIT_DONE)
-        fwrite(text.data, 1, text.len, stdout);
+        csp_cli_print(&text);
     csp_gen_free_targets(&targets);
     csp_buf_free(&text);
     return code;

@@ -308,8 +308,7 @@ static void print_summary(const struct merge *merge)
     csp_json_number(&json, "bytes", merge->written.bytes);
     csp_json_string(&json, "output", merge->output_path);
     csp_json_end(&json);
-    fwrite(text.data, 1, text.len, stdout);
-    csp_buf_free(&text);
+    csp_cli_print(&text);
 }
 
 static int check_binaries(struct merge *merge)
@@ -327,11 +326,19 @@ static int check_binaries(struct merge *merge)
     return CSP_EXIT_DONE;
 }
 
-static int across_builds(const struct merge *merge)
+typedef CSP_VEC(const char *) names;
+
+static names input_paths(const struct merge *merge)
 {
-    CSP_VEC(const char *) paths = {0};
+    names paths = {0};
     for (size_t i = 0; i < merge->inputs.len; i++)
         csp_vec_push(&paths, merge->inputs.data[i].path);
+    return paths;
+}
+
+static int across_builds(const struct merge *merge)
+{
+    names paths = input_paths(merge);
     int code = csp_merge_builds(&(struct csp_merge_builds){.cli = merge->cli,
                                                            .output_path = merge->output_path,
                                                            .binaries = merge->binaries.data,
@@ -345,12 +352,10 @@ static int across_builds(const struct merge *merge)
 
 static bool is_done(const struct merge *merge)
 {
-    CSP_VEC(const char *) inputs = {0};
-    for (size_t i = 0; i < merge->inputs.len; i++)
-        csp_vec_push(&inputs, merge->inputs.data[i].path);
+    names paths = input_paths(merge);
     bool done =
-        csp_aggregate_is_done(merge->output_path, inputs.data, inputs.len, merge->binary_path);
-    csp_vec_free(&inputs);
+        csp_aggregate_is_done(merge->output_path, paths.data, paths.len, merge->binary_path);
+    csp_vec_free(&paths);
     return done;
 }
 

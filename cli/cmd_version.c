@@ -22,8 +22,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     csp_json_bool(&json, "decode", generator);
     csp_json_bool(&json, "gen", generator);
     csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
     return CSP_EXIT_DONE;
 }
 

@@ -1,7 +1,6 @@
 /* csprof collect --emulate: what the emulator did, in words and JSON. */
 #include "cli/collect_options.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,8 +67,7 @@ static void print_json(const struct csp_collect *collect, const struct csp_emula
     csp_json_number(&json, "untraced_threads", totals->untraced_threads);
     csp_json_number(&json, "unexplained", totals->unexplained);
     csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 /* Debian has AArch64 libraries in two packages: libc6:arm64, at its usual place, and

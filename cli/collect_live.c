@@ -4,7 +4,6 @@
 #include "profgen/live.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { DECODE_PERCENT = 10 };
@@ -70,8 +69,7 @@ static void print_json(const struct csp_collect *collect, const struct csp_sessi
     csp_json_number(&json, "contexts", stats->contexts);
     csp_json_real(&json, "halves_overlap_percent", stats->alike);
     csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 static int report(const struct csp_collect *collect, const struct csp_session_result *result,

@@ -4,7 +4,6 @@
 #include "collect/host.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What is in the way of the next better strategy: after a colon that says what the chosen one
@@ -72,11 +71,6 @@ static int make_plan(const struct csp_collect *collect, const struct csp_target 
     return error;
 }
 
-static void print(const struct csp_buf *out)
-{
-    fwrite(out->data, 1, out->len, stdout);
-}
-
 static void print_plan(const struct csp_collect *collect, const struct csp_target *target,
                        const struct csp_plan *plan)
 {
@@ -104,8 +98,7 @@ static void print_plan(const struct csp_collect *collect, const struct csp_targe
             csp_buf_add_string(&out, "\nperf cannot do the same: it does not set events off "
                                      "against each other\n");
     }
-    print(&out);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
     csp_buf_free(&perf);
 }
 
@@ -203,8 +196,7 @@ static void print_json(const struct csp_collect *collect, const struct csp_sessi
     csp_json_object(&json, NULL);
     csp_collect_json(collect, result, &json);
     csp_json_end(&json);
-    print(&out);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 int csp_collect_quality(struct csp_diag *diag, const struct csp_session_result *result)

@@ -1,7 +1,5 @@
 #include "cli/decode_report.h"
 
-#include <stdio.h>
-
 static void json_samples(struct csp_json *json, const struct csp_recording_samples_stats *samples)
 {
     const struct csp_stitch_stats *stitch = &samples->stitch;
@@ -68,8 +66,7 @@ void csp_decode_print_json(const struct decode *decode, double seconds)
         json_samples(&json, &decode->samples);
     csp_json_real(&json, "seconds", seconds);
     csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 /* What became of the pause samples. */

@@ -64,8 +64,7 @@ void csp_gen_print_summary(const struct gen *gen, const struct csp_profgen *prof
         csp_profgen_json(profgen, json);
         csp_json_string(json, "output", gen->output_path);
         csp_json_end(json);
-        fwrite(text.data, 1, text.len, stdout);
-        csp_buf_free(&text);
+        csp_cli_print(&text);
         return;
     }
     if (gen->options.aggregate) {

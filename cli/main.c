@@ -54,6 +54,12 @@ int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
     return CSP_EXIT_USAGE;
 }
 
+void csp_cli_print(struct csp_buf *text)
+{
+    fwrite(text->data, 1, text->len, stdout);
+    csp_buf_free(text);
+}
+
 void csp_cli_resumed(struct csp_cli *cli, const char *output)
 {
     csp_note(&cli->diag, "%s is there already, of the same inputs", output);
@@ -65,8 +71,7 @@ void csp_cli_resumed(struct csp_cli *cli, const char *output)
     csp_json_string(&json, "output", output);
     csp_json_bool(&json, "resumed", true);
     csp_json_end(&json);
-    fwrite(text.data, 1, text.len, stdout);
-    csp_buf_free(&text);
+    csp_cli_print(&text);
 }
 
 /* The command of this name or of an unambiguous prefix of it. */
@@ -150,8 +155,7 @@ static void print_json_failure(struct csp_cli *cli)
     csp_json_object(&json, NULL);
     csp_json_string(&json, "error", cli->last_failure.data);
     csp_json_end(&json);
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 static bool is_help_option(const char *argument)

@@ -52,16 +52,6 @@ static int combine(const struct csp_merge_builds *merge, struct csp_profgen *bui
     return error ? error : csp_profgen_finish(&builds[0], profile, diag);
 }
 
-static int write_output(const struct csp_merge_builds *merge, const struct csp_buf *profile)
-{
-    struct csp_output output;
-    int error = csp_output_open(&output, merge->output_path, &merge->cli->diag);
-    if (error)
-        return error;
-    fwrite(profile->data, 1, profile->len, output.stream);
-    return csp_output_commit(&output, &merge->cli->diag);
-}
-
 static void print_json(const struct csp_merge_builds *merge, const struct csp_profgen *gen)
 {
     struct csp_buf text = {0};
@@ -75,8 +65,7 @@ static void print_json(const struct csp_merge_builds *merge, const struct csp_pr
     csp_json_number(&json, "contexts_shortened", gen->across.contexts_shortened);
     csp_json_string(&json, "output", merge->output_path);
     csp_json_end(&json);
-    fwrite(text.data, 1, text.len, stdout);
-    csp_buf_free(&text);
+    csp_cli_print(&text);
 }
 
 int csp_merge_builds(const struct csp_merge_builds *merge)
@@ -90,7 +79,7 @@ int csp_merge_builds(const struct csp_merge_builds *merge)
     if (!error)
         error = combine(merge, builds, &profile);
     if (!error)
-        error = write_output(merge, &profile);
+        error = csp_output_write(merge->output_path, profile.data, profile.len, &merge->cli->diag);
     if (!error && merge->cli->json)
         print_json(merge, &builds[0]);
     for (size_t i = 0; i < opened; i++)

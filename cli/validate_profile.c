@@ -8,7 +8,6 @@
 #include "validate/profile_overlap.h"
 #include "validate/truth_profile.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct comparison {
@@ -67,12 +66,6 @@ static int parse(struct comparison *job, int argc, char **argv)
                              job->b ? "--max-lost is for a profile and a binary"
                                     : "--min-overlap and --context-depth are for two profiles");
     return 0;
-}
-
-static void print(struct csp_buf *out)
-{
-    fwrite(out->data, 1, out->len, stdout);
-    csp_buf_free(out);
 }
 
 static int read_b(const struct comparison *job, struct csp_profile_table *table, bool exact)
@@ -134,7 +127,7 @@ static void print_overlap(const struct comparison *job, const struct csp_profile
     } else {
         csp_profile_overlap_text(overlap, &out);
     }
-    print(&out);
+    csp_cli_print(&out);
 }
 
 static int compare(const struct comparison *job)
@@ -184,7 +177,7 @@ static void print_fit(const struct comparison *job, const struct csp_profile_fit
                        fits ? "The profile fits this program."
                             : "The profile does not fit this program: make a new one.");
     }
-    print(&out);
+    csp_cli_print(&out);
 }
 
 static int fit(const struct comparison *job)

@@ -66,8 +66,7 @@ static void print(const struct check *check, const struct csp_recording_trust *t
     } else {
         csp_recording_trust_text(trust, check->top, &out);
     }
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 static int check_quality(const struct check *check, const struct csp_recording_trust *trust)
@@ -98,8 +97,7 @@ static void print_spe(const struct check *check, const struct csp_spe_table *tab
     } else {
         csp_spe_table_text(table, samples, check->top, &out);
     }
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 static int compare_with_spe(const struct check *check)

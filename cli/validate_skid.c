@@ -7,7 +7,6 @@
 #include "base/parse.h"
 #include "validate/skid.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,15 +91,11 @@ static int count(const struct skid_job *job, struct csp_skid *skid)
 
 static int draw(const struct skid_job *job, const struct csp_skid *skid)
 {
-    struct csp_output output = {0};
     struct csp_buf picture = {0};
-    int error = csp_output_open(&output, job->svg, &job->cli->diag);
-    if (error)
-        return error;
     csp_skid_svg(skid, &picture);
-    fwrite(picture.data, 1, picture.len, output.stream);
+    int error = csp_output_write(job->svg, picture.data, picture.len, &job->cli->diag);
     csp_buf_free(&picture);
-    return csp_output_commit(&output, &job->cli->diag);
+    return error;
 }
 
 static void print(const struct skid_job *job, const struct csp_skid *skid)
@@ -115,8 +110,7 @@ static void print(const struct skid_job *job, const struct csp_skid *skid)
     } else {
         csp_skid_text(skid, &out);
     }
-    fwrite(out.data, 1, out.len, stdout);
-    csp_buf_free(&out);
+    csp_cli_print(&out);
 }
 
 int csp_validate_skid(struct csp_cli *cli, int argc, char **argv)

@@ -71,16 +71,6 @@ static void release(struct csp_conversion *conversion)
         csp_buf_free(&conversion->rings[cpu].pending);
 }
 
-static int write_ledger(const char *path, const struct csp_buf *ledger, struct csp_diag *diag)
-{
-    struct csp_output output;
-    int error = csp_output_open(&output, path, diag);
-    if (error)
-        return error;
-    fwrite(ledger->data, 1, ledger->len, output.stream);
-    return csp_output_commit(&output, diag);
-}
-
 static int damage(struct csp_conversion *conversion, struct csp_diag *diag)
 {
     struct csp_emulated_recording *recording = conversion->recording;
@@ -91,7 +81,7 @@ static int damage(struct csp_conversion *conversion, struct csp_diag *diag)
         return 0;
     csp_faults_apply(&recording->faults, &recording->settings, &conversion->events, &ledger);
     if (recording->ledger)
-        error = write_ledger(recording->ledger, &ledger, diag);
+        error = csp_output_write(recording->ledger, ledger.data, ledger.len, diag);
     csp_buf_free(&ledger);
     return error;
 }

@@ -99,15 +99,10 @@ static int add_slice(struct csp_live *live, const struct csp_live_slice *slice)
 
 static int write_profile(struct csp_live *live)
 {
-    struct csp_output output = {0};
     struct csp_buf out = {0};
     int error = csp_profgen_finish(&live->gen, &out, live->diag);
     if (!error)
-        error = csp_output_open(&output, live->options.output, live->diag);
-    if (!error) {
-        fwrite(out.data, 1, out.len, output.stream);
-        error = csp_output_commit(&output, live->diag);
-    }
+        error = csp_output_write(live->options.output, out.data, out.len, live->diag);
     csp_buf_free(&out);
     return error;
 }
