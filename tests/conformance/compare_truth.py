@@ -84,6 +84,32 @@ class Truth:
     def stretches(self):
         return (s for window in self.windows for run in window.runs for s in run.stretches())
 
+    def by_sample(self):
+        """The windows that a sample closed, by its thread and time."""
+        return {(window.tid, window.sampled): window for window in self.windows if window.sampled}
+
+
+class Sample:
+    """A line of csprof decode --format samples."""
+    def __init__(self, line):
+        head, _, self.history = line.partition("|")
+        time, ids, _, self.verdict, *self.frames = head.split()
+        self.time, self.tid = int(time), int(ids.split("/")[1])
+        self.stitched = self.verdict in ("exact", "time", "order")
+
+    def branches(self):
+        """Newest first."""
+        return [tuple(int(x, 16) for x in word.split(">"))
+                for word in self.history.split() if ">" in word]
+
+    def start(self):
+        return int(self.history.split()[-1].rstrip("."), 16)
+
+
+def read_samples(path):
+    with open(path) as file:
+        return [Sample(line) for line in file]
+
 
 def merged(stretches):
     """Joins neighbours: a range ends at each branch, taken or not, and the truth's do not."""
@@ -193,54 +219,44 @@ def joined(window):
 
 
 def compare_samples(truth, path):
-    by_time = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
-    verdicts, right_calls, compared, stitched = {}, 0, 0, ("exact", "time", "order")
-    with open(path) as file:
-        for line in file:
-            head, _, tail = line.partition("|")
-            time, thread, _, verdict, *frames = head.split()
-            verdicts[verdict] = verdicts.get(verdict, 0) + 1
-            window = by_time.pop((int(thread.split("/")[1]), int(time)), None)
-            if not window and verdict in stitched:
-                sys.exit(f"the sample at {time} closed no window, but is {verdict}")
-            if verdict not in stitched:
-                continue
-            decoded = [tuple(int(x, 16) for x in word.split(">"))
-                       for word in tail.split() if ">" in word]
-            real = joined(window)
-            if decoded != real[:len(decoded)] or (len(decoded) < len(real) and
-                                                  len(window.runs) == 1):
-                sys.exit(f"sample at {time} ({verdict}): its branches are not those before it")
-            compared += 1
-            right_calls += frames[1:] == window.calls
-    if by_time:
-        sys.exit(f"{len(by_time)} pauses have no sample")
+    windows = truth.by_sample()
+    verdicts, right_calls, compared = {}, 0, 0
+    for sample in read_samples(path):
+        verdicts[sample.verdict] = verdicts.get(sample.verdict, 0) + 1
+        window = windows.pop((sample.tid, sample.time), None)
+        if not sample.stitched:
+            continue
+        if not window:
+            sys.exit(f"the sample at {sample.time} closed no window, but is {sample.verdict}")
+        decoded, real = sample.branches(), joined(window)
+        if decoded != real[:len(decoded)] or (len(decoded) < len(real) and len(window.runs) == 1):
+            sys.exit(f"sample at {sample.time} ({sample.verdict}): its branches are not those before it")
+        compared += 1
+        right_calls += sample.frames[1:] == window.calls
+    if windows:
+        sys.exit(f"{len(windows)} pauses have no sample")
     print(f"{compared} samples have their own branches {verdicts}; {right_calls} whole call stacks")
 
 
 def compare_histories(truth, path):
     """Each sample's history goes back to where its window, or the last stretch of it, began; never
     further, even where a window begins at the address at which the one before it ended."""
-    windows = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
+    windows = truth.by_sample()
     joins = samples = touching = 0
     ends = {window.runs[-1].returns_to for window in truth.windows if window.runs}
-    with open(path) as file:
-        for line in file:
-            head, _, tail = line.partition("|")
-            time, ids, _, verdict, *_ = head.split()
-            if verdict not in ("exact", "time", "order"):
-                continue
-            window = windows[int(ids.split("/")[1]), int(time)]
-            first = len(window.runs) - 1
-            while first and window.runs[first - 1].returns_to == window.runs[first].start:
-                first -= 1
-            words = tail.split()
-            decoded = [tuple(int(x, 16) for x in word.split(">")) for word in words if ">" in word]
-            if decoded != joined(window) or int(words[-1].rstrip("."), 16) != window.runs[first].start:
-                sys.exit(f"sample at {time}: its history is not the last stretch of its window")
-            samples += 1
-            joins += len(window.runs) - 1 - first
-            touching += first == 0 and window.runs[0].start in ends
+    for sample in read_samples(path):
+        if not sample.stitched:
+            continue
+        runs = windows[sample.tid, sample.time].runs
+        first = len(runs) - 1
+        while first and runs[first - 1].returns_to == runs[first].start:
+            first -= 1
+        if (sample.branches() != joined(windows[sample.tid, sample.time])
+                or sample.start() != runs[first].start):
+            sys.exit(f"sample at {sample.time}: its history is not the last stretch of its window")
+        samples += 1
+        joins += len(runs) - 1 - first
+        touching += first == 0 and runs[0].start in ends
     if not samples or not joins or not touching:
         sys.exit(f"{samples} samples, {joins} joins, {touching} windows that touch: nothing is shown")
     print(f"{samples} histories are whole; {joins / samples:.1f} system calls in each; "
@@ -250,30 +266,25 @@ def compare_histories(truth, path):
 def compare_gaps(truth, path):
     """A history is of known code alone: it begins where execution came back from the other, and where
     execution was there at the end, or had just come back, it ends with the branch that led there."""
-    windows = {(window.tid, window.sampled): window for window in truth.windows if window.sampled}
+    windows = truth.by_sample()
     whole = begun = ended = 0
-    with open(path) as file:
-        for line in file:
-            head, _, tail = line.partition("|")
-            time, ids, _, verdict, *_ = head.split()
-            if verdict not in ("exact", "time", "order"):
-                continue
-            decoded = [tuple(int(x, 16) for x in word.split(">"))
-                       for word in tail.split() if ">" in word]
-            window = windows[int(ids.split("/")[1]), int(time)]
-            real = joined(window)
-            newest = 0
-            if real and (real[0][1] == window.runs[-1].end or not truth.known(real[0][1])):
-                while newest < len(real) and not truth.known(real[newest][0]):
-                    newest += 1
-            oldest = newest
-            while oldest < len(real) and truth.known(real[oldest][0]):
-                oldest += 1
-            if decoded != real[newest:oldest]:
-                sys.exit(f"sample at {time} ({verdict}): its branches are not those in known code")
-            ended += newest > 0
-            begun += oldest < len(real)
-            whole += newest == 0 and oldest == len(real)
+    for sample in read_samples(path):
+        if not sample.stitched:
+            continue
+        window = windows[sample.tid, sample.time]
+        real = joined(window)
+        newest = 0
+        if real and (real[0][1] == window.runs[-1].end or not truth.known(real[0][1])):
+            while newest < len(real) and not truth.known(real[newest][0]):
+                newest += 1
+        oldest = newest
+        while oldest < len(real) and truth.known(real[oldest][0]):
+            oldest += 1
+        if sample.branches() != real[newest:oldest]:
+            sys.exit(f"sample at {sample.time} ({sample.verdict}): its branches are not those in known code")
+        ended += newest > 0
+        begun += oldest < len(real)
+        whole += newest == 0 and oldest == len(real)
     if not whole or not begun or not ended:
         sys.exit(f"{whole} whole histories, {begun} begun and {ended} ended by a gap: nothing is shown")
     print(f"{whole} histories are whole, {begun} begin behind code without a file, {ended} end before it")
@@ -323,8 +334,7 @@ def true_cuts(runs, period):
 
 def compare_cut(truth, path):
     """Stacks that were followed along the trace, one every 1000 instructions and one at the end."""
-    with open(path) as file:
-        cuts = [[int(frame, 16) for frame in line.partition("|")[0].split()[4:]] for line in file]
+    cuts = [[int(frame, 16) for frame in sample.frames] for sample in read_samples(path)]
     if len(truth.windows) != 1 or len(cuts) < 10:
         sys.exit(f"{len(truth.windows)} windows, {len(cuts)} samples: not what was to be compared")
     deepest = 0
