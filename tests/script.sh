@@ -26,3 +26,15 @@ needs_emulator() {
 needs_corpus() { # [FOLDER]
     [ -d "${CSPROF_CORPUS:-}/${1:-}" ] || skip "no corpus at CSPROF_CORPUS=${CSPROF_CORPUS:-}"
 }
+
+# Programs for the emulator that need no C library, with all that `csprof gen` wants of a compiler.
+build_probed() { # FLAG... -o PROGRAM SOURCE...
+    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -Wl,--build-id \
+        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
+        -fpseudo-probe-for-profiling "$@" || exit 1
+}
+record_emulated() { # DATA PROGRAM [OPTION...]
+    local data=$1 program=$2
+    shift 2
+    "$csprof" collect -q --emulate --window 300 --period 997 -o "$data" "$@" -- "$program" || exit 1
+}

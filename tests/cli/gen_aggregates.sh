@@ -11,8 +11,7 @@ cd "$work" || exit 1
 . "$CSPROF_SOURCE/tests/cli/small_program.sh"
 build program
 for seed in 1 2 3; do
-    "$csprof" collect -q --emulate --seed $seed --window 300 --period 997 -o data$seed -- ./program ||
-        exit 1
+    record data$seed $seed
     "$csprof" gen -q -i data$seed --format aggregate -o aggregate$seed || exit 1
 done
 # The third one as text, whose last samples have no callchain.
@@ -105,7 +104,7 @@ awk -F '[: ]+' 'NR == FNR { if (/^[^ ]/) once[$1] = $2; next } /^[^ ]/ && $2 != 
     once twice || fail "twice is not two times once"
 
 mkdir other-build && build other-build/program -DOTHER -O1
-"$csprof" collect -q --emulate --window 300 --period 997 -o data-other -- other-build/program
+record_emulated data-other other-build/program
 "$csprof" gen -q -i data-other -b other-build/program --format aggregate -o aggregate-other || fail "the other build"
 expect 3 'is of program with build-id [0-9a-f]*, and not of program with' merge -o output aggregate1 aggregate-other
 expect 3 'is of another program than program: its build-id is' gen -o output --aggregate aggregate-other -b program

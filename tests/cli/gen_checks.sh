@@ -12,9 +12,7 @@ __attribute__((noinline)) int inner(int n) { __asm__ volatile("nop\n nop" : "+r"
 __attribute__((noinline)) int outer(int n) { n = inner(n); n += inner(n + 1); __asm__ volatile("" : "+r"(n)); return n; }
 void _start(void) { for (volatile int i = 0;; i++) outer(i); }
 END
-clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -fno-omit-frame-pointer \
-    -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling \
-    -o program program.c || exit 1
+build_probed -o program program.c
 symbol() { llvm-nm-22 program | sed -n "s/^0*\([0-9a-f]*\) . $1\$/\1/p"; }
 insns() { llvm-objdump-22 -d --no-show-raw-insn --disassemble-symbols=$1 program | sed -n "s/^ *\([0-9a-f]*\):.*\t$2\b.*/\1/p"; }
 inner=$(symbol inner) body=$(insns inner nop | head -n 1) return=$(insns inner ret)

@@ -14,7 +14,7 @@ target=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo
 frames=(-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer)
 link=(-fuse-ld=lld-22 -Wl,--build-id)
 compile() { clang-22 "${target[@]}" "${link[@]}" "$@" || exit 1; }
-record() { "$csprof" collect -q --emulate --window 300 --period 997 -o "$1.data" -- "./$1" >/dev/null || exit 1; }
+record() { record_emulated "$1.data" "./$1" >/dev/null; }
 gen() { "$csprof" gen --format text -o profile "$@" 2>messages || fail "gen $*: $(cat messages)"; }
 contexts=(--csspgo-preinliner=0 --gen-cs-nested-profile=0 --csprof-merge-cold-context=0)
 has() { # WHAT PATTERN [FILE]

@@ -16,12 +16,10 @@ static __attribute__((noinline)) long deep(long n) { return n ? deep(n - 1) + od
 static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
 void _start(void) { volatile long s = 0; for (long i = 0; i < 3000; i++) s += i & 1 ? odd(i) : deep(i & 7); exit_now(); }
 END
-clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static-pie -fPIE -Wl,--build-id \
-    -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-    -fpseudo-probe-for-profiling -o program program.c || exit 1
+build_probed -static-pie -fPIE -o program program.c
 for seed in 1 2; do
-    "$csprof" collect -q --emulate --seed $seed --window 300 --period 997 -o data$seed -- ./program &&
-        "$csprof" decode -q -i data$seed --format script -o text$seed || exit 1
+    record_emulated data$seed ./program --seed $seed
+    "$csprof" decode -q -i data$seed --format script -o text$seed || exit 1
 done
 
 # The second process is mapped elsewhere, and the text says so when half of it is over.

@@ -22,10 +22,8 @@ END
 profile() {
     local name=$1
     shift
-    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -Wl,--build-id -gmlt \
-        -fdebug-info-for-profiling -fpseudo-probe-for-profiling -fno-omit-frame-pointer \
-        -mno-omit-leaf-frame-pointer "$@" -o "$name" one.c two.c || exit 1
-    "$csprof" collect -q --emulate --window 300 --period 997 -o "$name.data" -- "./$name" || exit 1
+    build_probed "$@" -o "$name" one.c two.c
+    record_emulated "$name.data" "./$name"
     nesting "$name"
 }
 nesting() { # NAME OPTION...

@@ -47,13 +47,11 @@ build() { # DIRECTORY FLAG...
     local directory=$1
     mkdir -p "$directory"
     shift
-    clang-22 --target=aarch64-linux-gnu -march=armv8.2-a -O2 -fuse-ld=lld-22 -nostdlib -static \
-        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-        -fpseudo-probe-for-profiling -o "$directory/program" "$@" program.c || exit 1
+    build_probed -march=armv8.2-a -o "$directory/program" "$@" program.c
 }
 record() { # DIRECTORY: its samples as text, with its mapping
-    "$csprof" collect -q --emulate --window 300 --period 997 -o "$1/data" -- "$1/program" &&
-        "$csprof" decode -q -i "$1/data" --format script -o "$1/script" || exit 1
+    record_emulated "$1/data" "$1/program"
+    "$csprof" decode -q -i "$1/data" --format script -o "$1/script" || exit 1
 }
 gen() { # OUTPUT ARGUMENT...
     local output=$1

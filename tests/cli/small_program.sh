@@ -10,11 +10,8 @@ void _start(void) { volatile long s = 0; for (long i = 0; i < 3000; i++) s += i 
 END
 
 build() { # NAME FLAG...
-    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -Wl,--build-id \
-        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-        -fpseudo-probe-for-profiling -o "$@" "${source:-program.c}" || exit 1
+    build_probed -o "$@" "${source:-program.c}"
 }
 record() { # NAME SEED [PROGRAM]
-    "$csprof" collect -q --emulate --seed "$2" --window 300 --period 997 -o "$1" -- "${3:-./program}" ||
-        exit 1
+    record_emulated "$1" "${3:-./program}" --seed "$2"
 }

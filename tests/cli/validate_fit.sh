@@ -43,15 +43,13 @@ build() { # NAME EDITS...: from files of one name, which static functions get in
     local name=$1
     shift
     program "$@" >program.c
-    clang-22 --target=aarch64-linux-gnu -O2 -fuse-ld=lld-22 -nostdlib -static -ffreestanding -I. \
-        -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -gmlt -fdebug-info-for-profiling \
-        -fpseudo-probe-for-profiling -o "$name" program.c || exit 1
+    build_probed -ffreestanding -I. -o "$name" program.c
 }
 ten=(3 29 77 101 128 150 199 222 256 299)
 build before none
 build after flow "${ten[@]}"
 build retuned data "${ten[@]}"
-"$csprof" collect -q --emulate --window 300 --period 997 --truth truth -o data -- ./before || exit 1
+record_emulated data ./before --truth truth
 "$csprof" gen -q -i data -b before -o prof --mode flat --fill-zero-for-all-funcs || exit 1
 
 # fit WANTED-EXIT BINARY OPTION...
