@@ -366,7 +366,8 @@ const struct csp_command csp_command_decode = {
         "is named once, with how often the trace went there; what follows it is decoded from the\n"
         "next address in the trace on.\n"
         "\n"
-        "Exit codes: 0 done; 2 usage; 3 unusable input: no recording, no trace, or not enough of\n"
-        "the code that ran was found.\n",
+        "Exit codes: 0 done; 1 failed, or the engines differ; 2 usage; 3 unusable input: no\n"
+        "recording, no trace, or not enough of the code that ran was found; 4 environment;\n"
+        "75 try again.\n",
     .run = run,
 };

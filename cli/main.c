@@ -97,9 +97,14 @@ static int help(void)
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     puts("  help       this text, or that of a command\n\n"
-         "All commands take --json, -q, -v, --threads N and --no-cache (nothing is read from or\n"
-         "kept in $CSPROF_CACHE, by default ~/.cache/csprof). `csprof collect -- ./app` and then\n"
-         "`csprof gen` make a profile for clang -fprofile-sample-use=csprof.prof.");
+         "All commands take\n"
+         "  --json       the result as one JSON object on standard output\n"
+         "  -q, -v       fewer messages (warnings and errors alone), or more\n"
+         "  --threads N  at most so many threads (by default all processors)\n"
+         "  --no-cache   nothing is read from $CSPROF_CACHE (by default ~/.cache/csprof), or kept\n"
+         "and names of commands may be cut short: `csprof col`.\n\n"
+         "`csprof collect -- ./app` and then `csprof gen` make a profile for\n"
+         "clang -fprofile-sample-use=csprof.prof. `csprof help COMMAND` tells all.");
     return CSP_EXIT_DONE;
 }
 
