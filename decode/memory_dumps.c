@@ -106,7 +106,7 @@ struct csp_code_view *csp_memory_dumps_open_code(void *dumps, uint32_t stream)
     struct dumps_view *view = csp_calloc(1, sizeof *view);
     (void)stream;
     view->dumps = dumps;
-    view->view = (struct csp_code_view){.memory = {fetch, find, view}, .close = close_code};
+    view->view = (struct csp_code_view){.memory = {fetch, find, view, NULL}, .close = close_code};
     return &view->view;
 }
 

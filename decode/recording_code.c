@@ -167,7 +167,7 @@ struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream)
     code->recording = recording;
     code->pid = CSP_NO_TID;
     code->unchanged_from = 1; /* none */
-    code->view =
-        (struct csp_code_view){.memory = {fetch, find, code, &code->view.epoch}, .enter = enter, .close = close_code};
+    code->view = (struct csp_code_view){
+        .memory = {fetch, find, code, &code->view.epoch}, .enter = enter, .close = close_code};
     return &code->view;
 }

@@ -42,7 +42,7 @@ static void close_nothing(struct csp_code_view *view)
     (void)view;
 }
 
-static struct csp_code_view view = {.memory = {fetch, find, NULL}, .close = close_nothing};
+static struct csp_code_view view = {.memory = {fetch, find, NULL, NULL}, .close = close_nothing};
 
 static struct csp_code_view *open_code(void *owner, uint32_t stream)
 {
