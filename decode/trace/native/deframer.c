@@ -9,6 +9,9 @@ void csp_deframer_reset(struct csp_deframer *deframer)
     deframer->id = CSP_FRAME_NO_ID;
 }
 
+/* So far ahead bytes are fetched: what is decoded next follows in the file. */
+enum { AHEAD = 1024 };
+
 /* The low bit of every even byte of half a frame. */
 static const uint64_t even_low_bits = UINT64_C(0x0001000100010001);
 
@@ -77,6 +80,7 @@ void csp_deframe(struct csp_deframer *deframer, const uint8_t *data, uint32_t fr
     for (const uint8_t *end = data + (size_t)frame_count * CSP_FRAME_SIZE; data != end;
          data += CSP_FRAME_SIZE) {
         uint64_t low = csp_load64(data), high = csp_load64(data + 8);
+        __builtin_prefetch(data + AHEAD);
         *frames++ = length;
         if ((low | high) & even_low_bits) {
             if (is_barrier(low, high))
