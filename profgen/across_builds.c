@@ -49,50 +49,56 @@ static void add_node(struct adding *adding, uint32_t number)
     uint32_t parent =
         node->parent == CSP_PROFILE_TOP ? CSP_PROFILE_TOP : adding->nodes[node->parent];
     bool is_cut = node->parent != CSP_PROFILE_TOP && parent == CSP_PROFILE_TOP;
+    const struct csp_context_place edge = csp_context_place_at(adding->other, node->edge);
     adding->nodes[number] = CSP_PROFILE_TOP;
-    if (!agrees(adding, node->name))
+    if (!agrees(adding, edge.name))
         return;
     adding->stats->contexts_shortened += is_cut && node->counted;
     uint32_t child = csp_context_child(
-        adding->tree, parent, parent == CSP_PROFILE_TOP ? 0 : node->callsite,
-        parent == CSP_PROFILE_TOP ? 0 : node->discriminator, translate(adding, node->name));
+        adding->tree, parent, parent == CSP_PROFILE_TOP ? 0 : edge.probe,
+        parent == CSP_PROFILE_TOP ? 0 : edge.discriminator, translate(adding, edge.name));
     struct csp_context_node *made = &adding->tree->nodes.data[child];
-    made->hash = checksum(adding->program, name_of(adding, node->name));
+    made->hash = checksum(adding->program, name_of(adding, edge.name));
     made->head = csp_add_saturating(made->head, node->head);
     made->total = csp_add_saturating(made->total, node->total);
     made->counted |= node->counted;
-    made->inlined |= node->inlined;
+    made->attributes |= node->attributes;
     adding->nodes[number] = child;
 }
 
-static void add_count(struct adding *adding, uint32_t number)
-{
-    const struct csp_context_count key = csp_context_count_key(adding->other, number);
-    uint64_t count = adding->other->counts.data[number];
-    uint32_t node = adding->nodes[key.node], callee = key.callee;
-    bool is_probe = callee == CSP_INTERN_NONE;
-    adding->seen[adding->other->nodes.data[key.node].name] = 1;
-    adding->stats->counts += is_probe ? count : 0;
-    if (node == CSP_PROFILE_TOP) {
-        adding->stats->counts_left_out += is_probe ? count : 0;
-        return;
-    }
-    csp_context_add(adding->tree, node, key.probe, key.discriminator,
-                    is_probe ? callee : translate(adding, callee), count);
-}
-
-/* The sets are of the other binary: what is in them is not what the tree's own sets have. */
-static void add_zeros(struct adding *adding, const struct csp_profile_zero *zeros)
+/* Sets of zeros are of the other binary: what is in them is not what the tree's own sets have. */
+static void add_zeros(struct adding *adding, uint32_t node, uint32_t set)
 {
     const struct csp_probes *probes = &adding->of->probes;
-    uint32_t node = adding->nodes[zeros->node];
-    adding->seen[adding->other->nodes.data[zeros->node].name] = 1;
-    if (node == CSP_PROFILE_TOP)
-        return;
-    for (uint32_t id = probes->nodes.data[zeros->set].first_probe; id != CSP_NO_PROBE;
+    for (uint32_t id = probes->nodes.data[set].first_probe; id != CSP_NO_PROBE;
          id = probes->probes.data[id].next)
         csp_context_add(adding->tree, node, probes->probes.data[id].index,
                         probes->probes.data[id].discriminator, CSP_INTERN_NONE, 0);
+}
+
+static void add_count(struct adding *adding, uint32_t number, const struct csp_context_count *count)
+{
+    const struct csp_context_place place = csp_context_place_at(adding->other, count->place);
+    uint32_t node = adding->nodes[number];
+    bool is_probe = place.name == CSP_INTERN_NONE;
+    adding->stats->counts += is_probe ? count->count : 0;
+    if (node == CSP_PROFILE_TOP)
+        adding->stats->counts_left_out += is_probe ? count->count : 0;
+    else if (place.kind == CSP_PLACE_ZEROS)
+        add_zeros(adding, node, place.probe);
+    else
+        csp_context_add(adding->tree, node, place.probe, place.discriminator,
+                        is_probe ? place.name : translate(adding, place.name), count->count);
+}
+
+static void add_counts(struct adding *adding, uint32_t number)
+{
+    const struct csp_context_tree *other = adding->other;
+    uint32_t at = other->nodes.data[number].counts;
+    if (at)
+        adding->seen[csp_context_name(other, number)] = 1;
+    for (; at; at = other->counts.data[at - 1].next)
+        add_count(adding, number, &other->counts.data[at - 1]);
 }
 
 static void tell(const struct adding *adding, struct csp_diag *diag)
@@ -128,10 +134,8 @@ void csp_tree_add_build(struct csp_context_tree *tree, struct csp_program *progr
     adding.seen = csp_calloc(of->names.entries.len + 1, 1);
     for (uint32_t i = 0; i < other->nodes.len; i++)
         add_node(&adding, i);
-    for (uint32_t i = 0; i < other->counts.len; i++)
-        add_count(&adding, i);
-    for (size_t i = 0; i < other->zeros.len; i++)
-        add_zeros(&adding, &other->zeros.data[i]);
+    for (uint32_t i = 0; i < other->nodes.len; i++)
+        add_counts(&adding, i);
     tell(&adding, diag);
     free(adding.nodes);
     free(adding.seen);

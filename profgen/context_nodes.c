@@ -170,7 +170,7 @@ static uint32_t make_node(struct csp_context_nodes *nodes, uint32_t inline_node)
     tree->nodes.data[node].counted = true;
     tree->nodes.data[node].hash = probes->functions.data[inlined->function].hash;
     if (inlined->parent != CSP_NO_NODE)
-        tree->nodes.data[node].inlined = true;
+        tree->nodes.data[node].attributes |= CSP_PROFILE_WAS_INLINED;
     return node;
 }
 

@@ -1,37 +1,185 @@
 #include "profgen/contexts.h"
 
 #include "base/alloc.h"
+#include "base/saturate.h"
 
 static uint64_t both(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
 }
 
+static uint32_t place_of(struct csp_context_tree *tree, uint32_t probe, uint32_t discriminator,
+                         uint32_t name, enum csp_context_place_kind kind)
+{
+    return csp_pairs_at(&tree->places, both(probe, discriminator), both(kind, name));
+}
+
+uint32_t csp_context_place(struct csp_context_tree *tree, uint32_t probe, uint32_t discriminator,
+                           uint32_t name)
+{
+    return place_of(tree, probe, discriminator, name, CSP_PLACE_COUNT);
+}
+
+uint32_t csp_context_probe_place(struct csp_context_tree *tree, uint32_t probe)
+{
+    while (tree->probe_places.len <= probe)
+        csp_vec_push(&tree->probe_places, 0);
+    uint32_t *place = &tree->probe_places.data[probe];
+    if (!*place) {
+        const struct csp_probe *at = &tree->probes->probes.data[probe];
+        *place = csp_context_place(tree, at->index, at->discriminator, CSP_INTERN_NONE) + 1;
+    }
+    return *place - 1;
+}
+
+/* Of a slot. A node that was moved also is in the slot where it was: it is no longer found there.
+ */
+static uint32_t slot_of(const struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
+{
+    return csp_numbers_hash(both(parent, edge)) & tree->mask;
+}
+
+uint32_t csp_context_find(const struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
+{
+    if (!tree->slots)
+        return CSP_PROFILE_TOP;
+    for (uint32_t i = slot_of(tree, parent, edge); tree->slots[i]; i = (i + 1) & tree->mask) {
+        const struct csp_context_node *node = &tree->nodes.data[tree->slots[i] - 1];
+        if (node->parent == parent && node->edge == edge)
+            return tree->slots[i] - 1;
+    }
+    return CSP_PROFILE_TOP;
+}
+
+static void fill_slot(struct csp_context_tree *tree, uint32_t node)
+{
+    const struct csp_context_node *filled = &tree->nodes.data[node];
+    uint32_t i = slot_of(tree, filled->parent, filled->edge);
+    while (tree->slots[i])
+        i = (i + 1) & tree->mask;
+    tree->slots[i] = node + 1;
+    tree->slots_in++;
+}
+
+#define NO_EDGE UINT32_MAX
+
+/* Makes room for one more, or forgets where nodes were. */
+static void make_slots(struct csp_context_tree *tree)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < tree->nodes.len; i++)
+        live += tree->nodes.data[i].edge != NO_EDGE;
+    uint32_t size = 64;
+    while (size / 2 < live)
+        size *= 2;
+    free(tree->slots);
+    tree->slots = csp_calloc(size, sizeof *tree->slots);
+    tree->mask = size - 1;
+    tree->slots_in = 0;
+    for (size_t i = 0; i < tree->nodes.len; i++)
+        if (tree->nodes.data[i].edge != NO_EDGE)
+            fill_slot(tree, (uint32_t)i);
+}
+
+static uint32_t *first_child(struct csp_context_tree *tree, uint32_t parent)
+{
+    return parent == CSP_PROFILE_TOP ? &tree->top : &tree->nodes.data[parent].child;
+}
+
+uint32_t csp_context_children(const struct csp_context_tree *tree, uint32_t node)
+{
+    return node == CSP_PROFILE_TOP ? tree->top : tree->nodes.data[node].child;
+}
+
+void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t parent, uint32_t edge)
+{
+    uint32_t *first = first_child(tree, parent);
+    struct csp_context_node *linked = &tree->nodes.data[node];
+    linked->parent = parent;
+    linked->edge = edge;
+    linked->previous = 0;
+    linked->next = *first;
+    if (*first)
+        tree->nodes.data[*first - 1].previous = node + 1;
+    *first = node + 1;
+    if (!tree->slots || tree->slots_in >= tree->mask / 4 * 3)
+        make_slots(tree);
+    else
+        fill_slot(tree, node);
+}
+
+void csp_context_unlink(struct csp_context_tree *tree, uint32_t node)
+{
+    const struct csp_context_node *unlinked = &tree->nodes.data[node];
+    if (unlinked->next)
+        tree->nodes.data[unlinked->next - 1].previous = unlinked->previous;
+    if (unlinked->previous)
+        tree->nodes.data[unlinked->previous - 1].next = unlinked->next;
+    else
+        *first_child(tree, unlinked->parent) = unlinked->next;
+}
+
+void csp_context_drop(struct csp_context_tree *tree, uint32_t node)
+{
+    tree->nodes.data[node].edge = NO_EDGE;
+}
+
+uint32_t csp_context_child_at(struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
+{
+    uint32_t known = csp_context_find(tree, parent, edge);
+    if (known != CSP_PROFILE_TOP)
+        return known;
+    csp_vec_push(&tree->nodes, (struct csp_context_node){.edge = NO_EDGE});
+    uint32_t made = (uint32_t)tree->nodes.len - 1;
+    csp_context_link(tree, made, parent, edge);
+    return made;
+}
+
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
                            uint32_t discriminator, uint32_t name)
 {
-    uint32_t id = csp_pairs_at(&tree->node_keys, both(parent, callsite), both(discriminator, name));
-    if (id == tree->nodes.len)
-        csp_vec_push(&tree->nodes, (struct csp_context_node){.parent = parent,
-                                                             .callsite = callsite,
-                                                             .discriminator = discriminator,
-                                                             .name = name});
-    return id;
+    return csp_context_child_at(tree, parent,
+                                csp_context_place(tree, callsite, discriminator, name));
 }
 
-static uint64_t *count_of(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
-                          uint32_t discriminator, uint32_t callee)
+/* A new count at the end of a node's list. */
+static uint64_t *append(struct csp_context_tree *tree, uint32_t node, uint32_t place)
 {
-    uint32_t id = csp_pairs_at(&tree->count_keys, both(node, probe), both(discriminator, callee));
-    if (id == tree->counts.len)
-        csp_vec_push(&tree->counts, 0);
-    return &tree->counts.data[id];
+    struct csp_context_node *counted = &tree->nodes.data[node];
+    csp_vec_push(&tree->counts, (struct csp_context_count){.place = place});
+    uint32_t made = (uint32_t)tree->counts.len;
+    if (counted->last_count)
+        tree->counts.data[counted->last_count - 1].next = made;
+    else
+        counted->counts = made;
+    counted->last_count = made;
+    return &tree->counts.data[made - 1].count;
+}
+
+static uint64_t *indexed(struct csp_context_tree *tree, uint32_t node, uint32_t place)
+{
+    uint32_t id = csp_numbers_at(&tree->index, both(node, place));
+    return id == tree->counts.len ? append(tree, node, place) : &tree->counts.data[id].count;
+}
+
+void csp_context_add_at(struct csp_context_tree *tree, uint32_t node, uint32_t place,
+                        uint64_t count)
+{
+    uint64_t *known = tree->indexed ? indexed(tree, node, place) : append(tree, node, place);
+    *known = csp_add_saturating(*known, count);
 }
 
 void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                      uint32_t discriminator, uint32_t callee, uint64_t count)
 {
-    *count_of(tree, node, probe, discriminator, callee) += count;
+    csp_context_add_at(tree, node, csp_context_place(tree, probe, discriminator, callee), count);
+}
+
+void csp_context_add_type(struct csp_context_tree *tree, uint32_t node, uint32_t line,
+                          uint32_t discriminator, uint32_t table, uint64_t count)
+{
+    csp_context_add_at(tree, node, place_of(tree, line, discriminator, table, CSP_PLACE_TYPE),
+                       count);
 }
 
 void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node)
@@ -39,13 +187,14 @@ void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_
     if (tree->nodes.data[node].zeros == inline_node + 1)
         return;
     tree->nodes.data[node].zeros = inline_node + 1;
-    csp_vec_push(&tree->zeros, (struct csp_profile_zero){node, inline_node});
+    csp_context_add_at(tree, node, place_of(tree, inline_node, 0, 0, CSP_PLACE_ZEROS), 0);
 }
 
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count)
 {
-    uint64_t *known = count_of(tree, node, probe, discriminator, CSP_INTERN_NONE);
+    uint64_t *known =
+        indexed(tree, node, csp_context_place(tree, probe, discriminator, CSP_INTERN_NONE));
     if (*known < count)
         *known = count;
 }
@@ -53,83 +202,21 @@ void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t pr
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator)
 {
+    uint32_t place = csp_pairs_find(&tree->places, both(probe, discriminator),
+                                    both(CSP_PLACE_COUNT, CSP_INTERN_NONE));
     uint32_t id =
-        csp_pairs_find(&tree->count_keys, both(node, probe), both(discriminator, CSP_INTERN_NONE));
-    return id == CSP_NO_PAIR ? 0 : tree->counts.data[id];
-}
-
-static void add_counts(const struct csp_context_tree *tree, const struct csp_intern *names,
-                       struct csp_profile_body *bodies, struct csp_profile_target *targets,
-                       struct csp_profile_data *data)
-{
-    for (size_t i = 0; i < tree->counts.len; i++) {
-        struct csp_context_count key = csp_context_count_key(tree, i);
-        uint64_t count = tree->counts.data[i];
-        if (key.callee == CSP_INTERN_NONE)
-            bodies[data->body_len++] =
-                (struct csp_profile_body){key.node, key.probe, key.discriminator, count};
-        else
-            targets[data->target_len++] = (struct csp_profile_target){
-                key.node, key.probe, key.discriminator, csp_intern_text(names, key.callee), count};
-    }
+        place == CSP_NO_PAIR ? CSP_NUMBERS_NONE : csp_numbers_find(&tree->index, both(node, place));
+    return id == CSP_NUMBERS_NONE ? 0 : tree->counts.data[id].count;
 }
 
 void csp_context_free(struct csp_context_tree *tree)
 {
     csp_vec_free(&tree->nodes);
     csp_vec_free(&tree->counts);
-    csp_vec_free(&tree->types);
-    csp_vec_free(&tree->zeros);
-    csp_pairs_free(&tree->node_keys);
-    csp_pairs_free(&tree->count_keys);
-}
-
-struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
-                                        const struct csp_intern *names,
-                                        const struct csp_profile_data *kind, bool update_totals)
-{
-    size_t node_len = tree->nodes.len, count_len = tree->counts.len;
-    struct csp_profile_node *nodes = csp_calloc(node_len + 1, sizeof *nodes);
-    struct csp_profile_body *bodies = csp_calloc(count_len + 1, sizeof *bodies);
-    struct csp_profile_target *targets = csp_calloc(count_len + 1, sizeof *targets);
-    for (size_t i = 0; i < node_len; i++) {
-        const struct csp_context_node *node = &tree->nodes.data[i];
-        nodes[i] = (struct csp_profile_node){
-            .function = csp_intern_text(names, node->name),
-            .parent = node->parent,
-            .callsite = node->callsite,
-            .discriminator = node->discriminator,
-            .hash = node->hash,
-            .head = node->head,
-            .total = node->total,
-            .counted = node->counted,
-            .inlined = node->inlined,
-        };
-    }
-    struct csp_profile_data data = *kind;
-    data.nodes = nodes;
-    data.bodies = bodies;
-    data.targets = targets;
-    data.node_len = node_len;
-    struct csp_profile_type *types = csp_calloc(tree->types.len + 1, sizeof *types);
-    for (size_t i = 0; i < tree->types.len; i++) {
-        const struct csp_context_type *type = &tree->types.data[i];
-        types[i] = (struct csp_profile_type){type->node, type->line, type->discriminator,
-                                             csp_intern_text(names, type->table), type->count};
-    }
-    data.types = types;
-    data.type_len = tree->types.len;
-    add_counts(tree, names, bodies, targets, &data);
-    struct csp_profile_zero *zeros = tree->zeros.data;
-    data.zeros = zeros;
-    data.zero_len = tree->zeros.len;
-    tree->zeros.data = NULL;
-    csp_context_free(tree);
-    struct csp_profile *profile = csp_profile_build(&data, update_totals);
-    free(nodes);
-    free(bodies);
-    free(targets);
-    free(types);
-    free(zeros);
-    return profile;
+    csp_pairs_free(&tree->places);
+    csp_numbers_free(&tree->index);
+    csp_vec_free(&tree->probe_places);
+    csp_vec_free(&tree->zero_firsts);
+    free(tree->slots);
+    *tree = (struct csp_context_tree){0};
 }

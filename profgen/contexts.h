@@ -1,69 +1,145 @@
 /* The profile being made: a tree of functions by calling context with their counts. In a profile
- * without contexts the tree is that of inlining. */
+ * without contexts the tree is that of inlining.
+ *
+ * Counts are in lists, one for each node, so that two nodes become one by hanging the list of one
+ * at the end of the other's; what is in a list twice counts twice. csp_context_gather adds up. */
 #ifndef CSP_PROFGEN_CONTEXTS_H
 #define CSP_PROFGEN_CONTEXTS_H
 
-#include "base/intern.h"
+#include "base/numbers.h"
 #include "base/pairs.h"
+#include "profgen/guids.h"
 #include "profgen/llvm/profile.h"
+#include "profgen/probes.h"
 
 struct csp_context_node {
-    uint32_t parent;        /* CSP_PROFILE_TOP: called from nowhere known */
-    uint32_t callsite;      /* probe, or line from its start, of the parent's that is the call */
-    uint32_t discriminator; /* of the callsite */
-    uint32_t name;          /* of the function, in the binary's names */
-    uint64_t hash;          /* control-flow checksum */
+    uint32_t parent; /* CSP_PROFILE_TOP: called from nowhere known */
+    uint32_t edge;   /* the place of the parent's call to this function */
+    uint64_t hash;   /* control-flow checksum */
     uint64_t head, total;
-    bool counted, inlined;
-    uint32_t zeros; /* the set that was last said to be zero, + 1 */
+    uint32_t counts, last_count; /* the list: numbers in the tree's counts + 1, 0: none */
+    uint32_t zeros;              /* the set that was last said to be zero, + 1 */
+    uint32_t child;              /* children are a list: numbers + 1, 0: none */
+    uint32_t next, previous;     /* among the parent's children */
+    bool counted;
+    uint8_t attributes; /* enum csp_profile_attribute */
+    uint8_t state;      /* while contexts are merged: see profgen/context_merge.h */
 };
 
-/* A count at a probe (or at a line from the function's start); with a callee, of calls to it. */
+/* What a count is of. With a callee it is of calls to it, and may be an edge of the tree as well.
+ */
+enum csp_context_place_kind {
+    CSP_PLACE_COUNT, /* of a probe, or a line from the function's start; or of calls from there */
+    CSP_PLACE_TYPE,  /* of uses of objects whose virtual table is `name`, at a line */
+    CSP_PLACE_ZEROS, /* all probes of the binary's inline node `probe`: zero if nothing else */
+};
+
+struct csp_context_place {
+    uint32_t probe, discriminator;
+    uint32_t name; /* of a callee or table; CSP_INTERN_NONE: the probe's own count */
+    enum csp_context_place_kind kind;
+};
+
 struct csp_context_count {
-    uint32_t node, probe, discriminator, callee; /* callee: CSP_INTERN_NONE for the probe itself */
-};
-
-/* How often objects of the type with this virtual table were used at a line. */
-struct csp_context_type {
-    uint32_t node, line, discriminator, table;
     uint64_t count;
+    uint32_t place, next; /* in the same node: number + 1, 0: the last */
 };
 
 struct csp_context_tree {
     CSP_VEC(struct csp_context_node) nodes;
-    struct csp_pairs node_keys;  /* parent << 32 | callsite, discriminator << 32 | name */
-    struct csp_pairs count_keys; /* node << 32 | probe, discriminator << 32 | callee */
-    CSP_VEC(uint64_t) counts;
-    CSP_VEC(struct csp_context_type) types;
-    CSP_VEC(struct csp_profile_zero) zeros; /* the set: probes of an inline node of the binary */
+    CSP_VEC(struct csp_context_count) counts;
+    struct csp_pairs places;         /* probe << 32 | discriminator, kind << 32 | name */
+    uint32_t top;                    /* the children of CSP_PROFILE_TOP */
+    uint32_t *slots, mask, slots_in; /* nodes + 1 by parent and edge */
+    bool indexed;                    /* counts are added to those that are there already: by … */
+    struct csp_numbers index;        /* … node << 32 | place */
+    const struct csp_probes *probes; /* of the binary: what sets of zeros are of */
+    CSP_VEC(uint32_t) probe_places;  /* by probe of the binary: its place + 1, 0: not known yet */
+    CSP_VEC(uint64_t) zero_firsts;   /* by set: its lowest place, UINT64_MAX: not known yet */
 };
 
-static inline struct csp_context_count csp_context_count_key(const struct csp_context_tree *tree,
-                                                             size_t i)
+/* The number of a place, new or old. */
+uint32_t csp_context_place(struct csp_context_tree *tree, uint32_t probe, uint32_t discriminator,
+                           uint32_t name);
+/* That of a probe of the tree's binary. */
+uint32_t csp_context_probe_place(struct csp_context_tree *tree, uint32_t probe);
+
+static inline struct csp_context_place csp_context_place_at(const struct csp_context_tree *tree,
+                                                            uint32_t place)
 {
-    const struct csp_pair *key = &tree->count_keys.list.data[i];
-    return (struct csp_context_count){(uint32_t)(key->first >> 32), (uint32_t)key->first,
-                                      (uint32_t)(key->second >> 32), (uint32_t)key->second};
+    const struct csp_pair *key = &tree->places.list.data[place];
+    return (struct csp_context_place){(uint32_t)(key->first >> 32), (uint32_t)key->first,
+                                      (uint32_t)key->second,
+                                      (enum csp_context_place_kind)(key->second >> 32)};
+}
+
+/* The function of a node, in the binary's names. */
+static inline uint32_t csp_context_name(const struct csp_context_tree *tree, uint32_t node)
+{
+    return (uint32_t)tree->places.list.data[tree->nodes.data[node].edge].second;
 }
 
 /* The child of a node, made when it is new. */
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
                            uint32_t discriminator, uint32_t name);
-/* Adds to the count of a probe, or of its calls to a callee; adding zero makes it known. */
+uint32_t csp_context_child_at(struct csp_context_tree *tree, uint32_t parent, uint32_t edge);
+/* The child of a node, or CSP_PROFILE_TOP. */
+uint32_t csp_context_find(const struct csp_context_tree *tree, uint32_t parent, uint32_t edge);
+/* The first of its children (number + 1), also of CSP_PROFILE_TOP. */
+uint32_t csp_context_children(const struct csp_context_tree *tree, uint32_t node);
+/* Takes a node, with all below it, from where it is … */
+void csp_context_unlink(struct csp_context_tree *tree, uint32_t node);
+/* … to another parent that has no such child. */
+void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t parent, uint32_t edge);
+/* No longer the child that it was: to be said of a node that is not linked again. */
+void csp_context_drop(struct csp_context_tree *tree, uint32_t node);
+
+/* Adds to the count of a place; adding zero makes it known. */
+void csp_context_add_at(struct csp_context_tree *tree, uint32_t node, uint32_t place,
+                        uint64_t count);
+/* The same of a probe, or of its calls to a callee. */
 void csp_context_add(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                      uint32_t discriminator, uint32_t callee, uint64_t count);
+/* Adds to how often objects of the type with this virtual table were used at a line. */
+void csp_context_add_type(struct csp_context_tree *tree, uint32_t node, uint32_t line,
+                          uint32_t discriminator, uint32_t table, uint64_t count);
 /* All probes of an inline node are known, and zero where nothing was or will be added. */
 void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node);
-/* Makes the count of a probe or line at least `count`, and known. */
+/* Makes the count of a probe or line at least `count`, and known. The tree is indexed. */
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count);
-/* The count of a probe or line; 0 when there is none. */
+/* The count of a probe or line; 0 when there is none. The tree is indexed. */
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator);
-/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data, and
- * the sets of zeros. The tree is empty then: both at once would take twice the memory. */
-struct csp_profile *csp_context_profile(struct csp_context_tree *tree,
-                                        const struct csp_intern *names,
+
+/* The counts of a node, each once. */
+struct csp_context_sums {
+    CSP_VEC(uint32_t) places; /* in no order; that of a probe also where only its calls are known */
+    CSP_VEC(uint64_t) counts; /* by place, of all places */
+    CSP_VEC(uint32_t) rounds; /* by place: when it was last among those */
+    uint32_t round;
+};
+
+/* Replaces what is in `sums`. The list is shorter then, too. */
+void csp_context_gather(struct csp_context_tree *tree, uint32_t node,
+                        struct csp_context_sums *sums);
+/* The count gathered at a place; 0 when there is none. */
+static inline uint64_t csp_context_sum(const struct csp_context_sums *sums, uint32_t place)
+{
+    return place < sums->rounds.len && sums->rounds.data[place] == sums->round
+               ? sums->counts.data[place]
+               : 0;
+}
+/* What of the counts gathered are calls, by the places of their probes or lines. */
+void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_context_sums *sums,
+                                struct csp_context_sums *calls);
+void csp_context_sums_free(struct csp_context_sums *sums);
+/* How often a node was entered; where no entry was counted, what its lowest place tells. */
+uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node);
+
+/* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. The tree is
+ * empty then: both at once would take twice the memory. */
+struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct csp_guids *guids,
                                         const struct csp_profile_data *kind, bool update_totals);
 void csp_context_free(struct csp_context_tree *tree);
 

@@ -3,7 +3,10 @@
 #include "base/alloc.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
+#include "profgen/context_finish.h"
 #include "profgen/inline_sizes.h"
+#include "profgen/llvm/profile_contexts.h"
+#include "profgen/read_contexts.h"
 #include "profgen/units.h"
 #include "profgen/unsymbolized.h"
 
@@ -147,61 +150,87 @@ int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
     return 0;
 }
 
-/* By inline node, its probes; they are in the one array `memory`. */
-static struct csp_profile_zero_set *zero_sets(const struct csp_probes *probes,
-                                              struct csp_profile_zero_place **memory)
-{
-    struct csp_profile_zero_place *places = csp_calloc(probes->probes.len + 1, sizeof *places);
-    *memory = places;
-    struct csp_profile_zero_set *sets = csp_calloc(probes->nodes.len + 1, sizeof *sets);
-    for (size_t node = 0; node < probes->nodes.len; node++) {
-        sets[node].places = places;
-        for (uint32_t id = probes->nodes.data[node].first_probe; id != CSP_NO_PROBE;
-             id = probes->probes.data[id].next)
-            places[sets[node].len++] = (struct csp_profile_zero_place){
-                probes->probes.data[id].index, probes->probes.data[id].discriminator};
-        places += sets[node].len;
-    }
-    return sets;
-}
-
 static bool needs_sizes(const struct csp_profgen *gen)
 {
     return !gen->flat && csp_preinline_needs_sizes(&gen->options.profile.preinline);
 }
 
-/* From counters to a profile, not finished yet. The counters are empty then: they and the profile
+static void finish_contexts(struct csp_profgen *gen, struct csp_context_tree *tree,
+                            struct csp_guids *guids, const struct csp_inline_sizes *sizes)
+{
+    struct csp_profile_options options = gen->options.profile;
+    struct csp_units *units = NULL;
+    options.preinline.borrow_sizes = gen->options.compat;
+    if (options.preinline.enabled && !gen->options.compat && !options.preinline.across_units)
+        options.preinline.units = units = csp_units_create(&gen->program);
+    csp_contexts_finish(tree, guids, &options, sizes, &gen->stats.profile);
+    if (units)
+        csp_units_destroy(units);
+}
+
+/* The tree is empty then. */
+static void make_profile(struct csp_profgen *gen, struct csp_context_tree *tree,
+                         const struct csp_inline_sizes *sizes, struct csp_profile_data kind)
+{
+    const struct csp_profile_options *options = &gen->options.profile;
+    struct csp_guids guids = {.names = &gen->program.names, .numbers = kind.guids};
+    if (kind.context_sensitive)
+        finish_contexts(gen, tree, &guids, sizes);
+    kind.preinlined |= kind.context_sensitive && options->preinline.enabled;
+    gen->profile = csp_context_profile(tree, &guids, &kind, options->update_totals);
+    csp_guids_free(&guids);
+}
+
+/* From counters to a profile, not nested yet. The counters are empty then: they and the profile
  * take much memory, each. */
-static int generate(struct csp_profgen *gen, struct csp_inline_sizes **sizes, struct csp_diag *diag)
+static int generate(struct csp_profgen *gen, struct csp_diag *diag)
 {
     const struct csp_profgen_options *options = &gen->options;
     struct csp_counters *counters = &gen->counters;
     struct csp_context_tree tree = {0};
+    struct csp_inline_sizes *sizes = NULL;
     int error = make_tree(gen, counters, &tree, diag);
     if (!error)
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
         error = explain_no_counts(gen, counters, diag);
     if (!error && needs_sizes(gen))
-        *sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
+        sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
     if (!error) {
+        bool by_lines = !gen->program.uses_probes;
         csp_counters_free(counters);
         *counters = (struct csp_counters){0};
-        struct csp_profile_zero_place *places;
-        struct csp_profile_zero_set *sets = zero_sets(&gen->program.probes, &places);
-        gen->profile = csp_context_profile(
-            &tree, &gen->program.names,
-            &(struct csp_profile_data){.context_sensitive = !gen->flat,
-                                       .by_lines = !gen->program.uses_probes,
-                                       .fs_discriminators = gen->program.fs_discriminators,
-                                       .zero_sets = sets,
-                                       .zero_set_len = gen->program.probes.nodes.len},
-            options->profile.update_totals);
-        free(places);
-        free(sets);
+        if (by_lines && !gen->flat)
+            csp_contexts_settle_lines(&tree, options->profile.update_totals);
+        make_profile(gen, &tree, sizes,
+                     (struct csp_profile_data){
+                         .context_sensitive = !gen->flat,
+                         .by_lines = by_lines,
+                         .fs_discriminators = gen->program.fs_discriminators,
+                     });
     }
+    if (sizes)
+        csp_inline_sizes_destroy(sizes);
     csp_context_free(&tree);
     return error;
+}
+
+/* Finishes the contexts of a profile that was read. */
+static void regenerate(struct csp_profgen *gen)
+{
+    struct csp_context_tree tree = {0};
+    struct csp_inline_sizes *sizes = NULL;
+    const struct csp_profile_data kind = csp_profile_kind(gen->profile);
+    if (!kind.context_sensitive)
+        return;
+    if (needs_sizes(gen))
+        sizes = csp_inline_sizes_of_profile(&gen->program, gen->profile);
+    csp_contexts_read(&tree, &gen->program.names, gen->profile);
+    csp_profile_free(gen->profile);
+    make_profile(gen, &tree, sizes, kind);
+    if (sizes)
+        csp_inline_sizes_destroy(sizes);
+    csp_context_free(&tree);
 }
 
 /* Branches that begin where the binary has no branch instruction tell of another build. */
@@ -293,25 +322,16 @@ static const char **function_names(const struct csp_program *program)
     return names;
 }
 
-static int finish_profile(struct csp_profgen *gen, struct csp_inline_sizes *sizes,
-                          struct csp_buf *out, struct csp_diag *diag)
+static int finish_profile(struct csp_profgen *gen, struct csp_buf *out, struct csp_diag *diag)
 {
     struct csp_profile_options options = gen->options.profile;
     const char **names = NULL;
-    options.preinline.borrow_sizes = gen->options.compat;
     if (gen->options.symbol_list) {
         names = function_names(&gen->program);
         options.symbols = names;
         options.symbol_len = gen->program.functions.ranges.len;
     }
-    struct csp_units *units = NULL;
-    if (!gen->flat && options.preinline.enabled && !gen->options.compat &&
-        !options.preinline.across_units)
-        options.preinline.units = units = csp_units_create(&gen->program);
-    options.sizes = sizes;
     int error = csp_profile_finish(gen->profile, &options, out, &gen->stats.profile, diag);
-    if (units)
-        csp_units_destroy(units);
     free(names);
     return error;
 }
@@ -344,15 +364,12 @@ int csp_profgen_finish(struct csp_profgen *gen, struct csp_buf *out, struct csp_
         csp_unsymbolized_write(&gen->program, &gen->counters, !gen->flat, csp_profgen_base(gen),
                                out);
     } else {
-        struct csp_inline_sizes *sizes = NULL;
-        if (!error && !gen->profile)
-            error = generate(gen, &sizes, diag);
-        else if (!error && needs_sizes(gen))
-            sizes = csp_inline_sizes_of_profile(&gen->program, gen->profile);
+        if (!error && gen->profile)
+            regenerate(gen);
+        else if (!error)
+            error = generate(gen, diag);
         if (!error)
-            error = finish_profile(gen, sizes, out, diag);
-        if (sizes)
-            csp_inline_sizes_destroy(sizes);
+            error = finish_profile(gen, out, diag);
     }
     stats->profile_bytes = out->len - before;
     stats->call_probes_rebuilt = gen->program.call_probes_rebuilt;

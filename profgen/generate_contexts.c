@@ -28,13 +28,14 @@ static void count_entry(struct generator *generator, uint32_t inline_node, uint3
     uint32_t caller = tree->nodes.data[tree_node].parent;
     if (inliner == CSP_NO_NODE || caller == CSP_PROFILE_TOP)
         return;
-    uint32_t callsite = tree->nodes.data[tree_node].callsite;
+    uint32_t edge = tree->nodes.data[tree_node].edge;
     struct csp_context_node *node = &tree->nodes.data[caller];
     node->counted = true;
     node->hash = probes->functions.data[probes->nodes.data[inliner].function].hash;
     node->total += count;
-    csp_context_add(tree, caller, callsite, 0, CSP_INTERN_NONE, count);
-    csp_context_add(tree, caller, callsite, 0, tree->nodes.data[tree_node].name, count);
+    csp_context_add(tree, caller, csp_context_place_at(tree, edge).probe, 0, CSP_INTERN_NONE,
+                    count);
+    csp_context_add_at(tree, caller, edge, count);
 }
 
 static void count_ranges(struct generator *generator, const struct csp_counter *ranges,
@@ -54,8 +55,8 @@ static void count_ranges(struct generator *generator, const struct csp_counter *
          * those that are not in the binary at all are not known, and the compiler will infer their
          * counts. */
         csp_context_add_zeros(generator->tree, node, probe->node);
-        csp_context_add(generator->tree, node, probe->index, probe->discriminator, CSP_INTERN_NONE,
-                        hits);
+        csp_context_add_at(generator->tree, node, csp_context_probe_place(generator->tree, id),
+                           hits);
         generator->tree->nodes.data[node].total += hits;
         if (csp_probe_is_entry(probe))
             count_entry(generator, probe->node, node, hits);
@@ -87,6 +88,7 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     struct generator generator = {.program = program, .tree = tree};
     struct csp_counter_groups ranges, branches;
     size_t contexts = counters->contexts.len;
+    tree->probes = &program->probes;
     csp_context_nodes_begin(&generator.nodes, program, counters, options, tree);
     csp_touched_init(&generator.touched, program);
     csp_counter_groups_begin(&ranges, &counters->ranges, contexts);

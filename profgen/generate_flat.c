@@ -63,6 +63,7 @@ void csp_generate_flat(struct csp_program *program, const struct csp_counters *c
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     uint32_t *tree_nodes = csp_calloc(program->probes.nodes.len + 1, sizeof *tree_nodes);
     struct csp_spans spans = {0};
+    tree->indexed = true;
     csp_disjoint_in_functions(program, ranges, counters->ranges.counts.len, all_functions, &spans);
     add_bodies(program, tree, &spans, tree_nodes);
     add_targets(program, tree, branches, counters->branches.counts.len, tree_nodes);

@@ -98,10 +98,12 @@ static void note_line(struct first_line *first, uint32_t line, uint32_t discrimi
 static void infer_inlined_calls(struct csp_context_tree *tree)
 {
     struct first_line *first = csp_calloc(tree->nodes.len + 1, sizeof *first);
-    for (size_t i = 0; i < tree->counts.len; i++) {
-        const struct csp_context_count key = csp_context_count_key(tree, i);
-        note_line(&first[key.node], key.probe, key.discriminator);
-    }
+    for (size_t i = 0; i < tree->nodes.len; i++)
+        for (uint32_t at = tree->nodes.data[i].counts; at; at = tree->counts.data[at - 1].next) {
+            const struct csp_context_place place =
+                csp_context_place_at(tree, tree->counts.data[at - 1].place);
+            note_line(&first[i], place.probe, place.discriminator);
+        }
     for (size_t i = tree->nodes.len; i; i--) {
         uint32_t id = (uint32_t)(i - 1);
         struct csp_context_node *node = &tree->nodes.data[id];
@@ -116,10 +118,10 @@ static void infer_inlined_calls(struct csp_context_tree *tree)
         struct csp_context_node *parent = &tree->nodes.data[node->parent];
         parent->counted = true;
         parent->total += count;
-        csp_context_add(tree, node->parent, node->callsite, node->discriminator, node->name, count);
-        csp_context_add(tree, node->parent, node->callsite, node->discriminator, CSP_INTERN_NONE,
-                        count);
-        note_line(&first[node->parent], node->callsite, node->discriminator);
+        const struct csp_context_place edge = csp_context_place_at(tree, node->edge);
+        csp_context_add_at(tree, node->parent, node->edge, count);
+        csp_context_add(tree, node->parent, edge.probe, edge.discriminator, CSP_INTERN_NONE, count);
+        note_line(&first[node->parent], edge.probe, edge.discriminator);
     }
     free(first);
 }
@@ -140,6 +142,7 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     struct csp_spans spans = {0};
     csp_calls frames = {0};
+    tree->indexed = true;
     size_t range = 0, branch = 0;
     for (uint32_t context = 0; context < counters->contexts.len; context++) {
         size_t range_len = same_context(ranges, range, counters->ranges.counts.len, context);
@@ -148,7 +151,8 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
         uint32_t node = CSP_PROFILE_TOP;
         if (frames.len && (range_len || branch_len)) {
             node = context_node(program, tree, frames.data, frames.len);
-            tree->nodes.data[node].inlined = !csp_map_find(&counters->called_contexts, context);
+            tree->nodes.data[node].attributes =
+                csp_map_find(&counters->called_contexts, context) ? 0 : CSP_PROFILE_WAS_INLINED;
             count_ranges(program, tree, node, ranges + range, range_len, &spans);
         }
         count_branches(program, tree, node, branches + branch, branch_len, compat);
@@ -223,6 +227,7 @@ void csp_generate_line_flat(struct csp_program *program, const struct csp_counte
     struct csp_counter *ranges = csp_counters_sorted(&counters->ranges);
     struct csp_counter *branches = csp_counters_sorted(&counters->branches);
     struct csp_spans spans = {0};
+    tree->indexed = true;
     csp_disjoint_in_functions(program, ranges, counters->ranges.counts.len, all_functions, &spans);
     for (size_t i = 0; i < spans.spans.len; i++)
         count_span(program, tree, &spans.spans.data[i]);
@@ -244,7 +249,7 @@ void csp_generate_line_types(struct csp_program *program, const struct csp_data_
         const struct csp_line_frame *place = csp_lines_frame_at(&program->lines, frames[depth - 1]);
         uint32_t base = csp_lines_base(program, place->discriminator);
         uint32_t node = inline_node(program, tree, frames, depth, 0);
-        csp_vec_push(&tree->types, (struct csp_context_type){node, place->line, base, access->table,
-                                                             accesses->counts.data[i]});
+        csp_context_add_type(tree, node, place->line, base, access->table,
+                             accesses->counts.data[i]);
     }
 }

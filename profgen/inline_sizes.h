@@ -3,9 +3,9 @@
 #define CSP_PROFGEN_INLINE_SIZES_H
 
 #include "profgen/counters.h"
-#include "profgen/llvm/preinline.h"
 #include "profgen/llvm/profile.h"
 #include "profgen/program.h"
+#include "profgen/size_trie.h"
 
 /* Measures the functions that the counters touch (with compat those that llvm-profgen 22 measures),
  * or those that a profile names. The caller destroys the result. */

@@ -139,8 +139,10 @@ static int make_table(struct reader *reader, struct csp_program *program,
         return error;
     struct csp_context_tree tree = {0};
     csp_generate_flat(program, &reader->counters, false, &tree);
+    struct csp_guids guids = {.names = &program->names};
     struct csp_profile *profile = csp_context_profile(
-        &tree, &program->names, &(struct csp_profile_data){.context_sensitive = false}, false);
+        &tree, &guids, &(struct csp_profile_data){.context_sensitive = false}, false);
+    csp_guids_free(&guids);
     csp_profile_table_add(table, profile);
     csp_profile_free(profile);
     csp_context_free(&tree);

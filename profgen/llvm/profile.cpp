@@ -1,3 +1,4 @@
+#include "profgen/llvm/function_id.h"
 #include "profgen/llvm/profile_object.h"
 
 #include "llvm/Support/VirtualFileSystem.h"
@@ -6,12 +7,11 @@
 
 using namespace llvm;
 using namespace llvm::sampleprof;
-using csp::FunctionIds;
 
 namespace
 {
 
-/* Fills the profile: the tree of contexts, or the map. */
+/* Fills the profile's map. */
 class Builder
 {
   public:
@@ -19,7 +19,6 @@ class Builder
 
     void build(bool updateTotals)
     {
-        numberFunctions();
         samples.resize(data.node_len);
         for (size_t i = 0; i < data.node_len; i++)
             samples[i] = data.context_sensitive ? addContext(i) : addInlinee(i);
@@ -27,49 +26,29 @@ class Builder
             const csp_profile_body &body = data.bodies[i];
             samples[body.node]->addBodySamples(body.probe, body.discriminator, body.count);
         }
-        profile.zeros.keep(data);
-        for (size_t i = 0; i < data.zero_len; i++)
-            profile.zeros.mark(*samples[data.zeros[i].node], data.zeros[i].set);
         for (size_t i = 0; i < data.target_len; i++) {
             const csp_profile_target &target = data.targets[i];
             samples[target.node]->addCalledTargetSamples(target.probe, target.discriminator,
-                                                         ids().of(target.callee), target.count);
+                                                         function(target.callee), target.count);
         }
         for (size_t i = 0; i < data.type_len; i++) {
             const csp_profile_type &type = data.types[i];
             samples[type.node]->addTypeSamplesAt(LineLocation(type.line, type.discriminator),
-                                                 ids().of(type.table), type.count);
+                                                 function(type.table), type.count);
         }
-        settleCounts(updateTotals);
+        if (!data.context_sensitive)
+            settleCounts(updateTotals);
     }
 
   private:
-    FunctionIds &ids()
+    FunctionId function(const char *name) const
     {
-        return profile.ids;
+        return csp::functionId(name, data.guids);
     }
 
-    void numberFunctions()
-    {
-        for (size_t i = 0; i < data.node_len; i++)
-            ids().add(data.nodes[i].function);
-        for (size_t i = 0; i < data.target_len; i++)
-            ids().add(data.targets[i].callee);
-        for (size_t i = 0; i < data.type_len; i++)
-            ids().add(data.types[i].table);
-        ids().seal();
-    }
-
-    /* A call ran at least as often as its targets were entered. Contexts by probes have it so. */
+    /* A call ran at least as often as its targets were entered. */
     void settleCounts(bool updateTotals)
     {
-        if (data.context_sensitive && !data.by_lines)
-            return;
-        for (FunctionSamples &context : profile.tree_samples) {
-            if (updateTotals)
-                context.updateTotalSamples();
-            context.updateCallsiteSamples();
-        }
         for (auto &item : profile.map) {
             item.second.updateCallsiteSamples();
             if (updateTotals)
@@ -82,29 +61,35 @@ class Builder
         to.setFunctionHash(from.hash);
         to.addHeadSamples(from.head);
         to.addTotalSamples(from.total);
-        if (from.inlined)
-            to.getContext().setAttribute(ContextWasInlined);
     }
 
     FunctionSamples *addContext(size_t index)
     {
-        const csp_profile_node &node = data.nodes[index];
-        FunctionId function = ids().of(node.function);
-        FunctionSamples *made = nullptr;
-        if (node.counted) {
-            made = &profile.tree_samples.emplace_back();
-            made->setContext(SampleContext(function));
-            fill(*made, node);
+        const csp_profile_node *node = &data.nodes[index];
+        if (!node->counted)
+            return nullptr;
+        profile.frames.emplace_back();
+        SampleContextFrameVector &path = profile.frames.back();
+        LineLocation callsite(0, 0);
+        for (const csp_profile_node *at = node;; at = &data.nodes[at->parent]) {
+            path.emplace_back(function(at->function), callsite);
+            callsite = LineLocation(at->callsite, at->discriminator);
+            if (at->parent == CSP_PROFILE_TOP)
+                break;
         }
-        profile.tree.push_back(
-            {function, node.parent, LineLocation(node.callsite, node.discriminator), made});
-        return made;
+        std::reverse(path.begin(), path.end());
+        SampleContext context(path);
+        context.setAllAttributes(node->attributes);
+        FunctionSamples &made = profile.map.create(context);
+        made.setContext(context);
+        fill(made, *node);
+        return &made;
     }
 
     FunctionSamples *addInlinee(size_t index)
     {
         const csp_profile_node &node = data.nodes[index];
-        FunctionId name = ids().of(node.function);
+        FunctionId name = function(node.function);
         FunctionSamples *made;
         if (node.parent == CSP_PROFILE_TOP) {
             made = &profile.map.create(SampleContext(name));
@@ -115,7 +100,6 @@ class Builder
             made->setContext(SampleContext(name));
         }
         fill(*made, node);
-        made->getContext().setAllAttributes(ContextNone);
         return made;
     }
 
@@ -132,7 +116,9 @@ struct csp_profile *csp_profile_build(const struct csp_profile_data *data, bool 
     made->context_sensitive = data->context_sensitive;
     made->by_lines = data->by_lines;
     made->fs_discriminators = data->fs_discriminators;
-    FunctionSamples::UseMD5 = false;
+    made->preinlined = data->preinlined;
+    made->md5 = data->guids;
+    FunctionSamples::UseMD5 = data->guids;
     FunctionSamples::ProfileIsCS = data->context_sensitive;
     FunctionSamples::ProfileIsProbeBased = !data->by_lines;
     Builder(*data, *made).build(update_totals);

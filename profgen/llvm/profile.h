@@ -1,11 +1,11 @@
-/* A profile in csprof's own shape, and its way through libLLVM: pre-inlining, merging of cold
- * contexts, nesting, and the writers. */
+/* A profile in csprof's own shape, and its way through libLLVM: nesting, and the writers; or from
+ * its readers. */
 #ifndef CSP_PROFGEN_LLVM_PROFILE_H
 #define CSP_PROFGEN_LLVM_PROFILE_H
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "profgen/llvm/preinline.h"
+#include "profgen/preinline.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +17,12 @@ extern "C" {
 
 #define CSP_PROFILE_TOP UINT32_MAX
 
+/* Of a function in a context, as libLLVM numbers them. */
+enum csp_profile_attribute {
+    CSP_PROFILE_WAS_INLINED = 1, /* the binary has it inlined there */
+    CSP_PROFILE_SHOULD_BE_INLINED = 2,
+};
+
 /* A function called (or inlined) in a context: the path of nodes above it. Parents come before
  * their children. */
 struct csp_profile_node {
@@ -26,8 +32,8 @@ struct csp_profile_node {
     uint32_t discriminator; /* of the callsite */
     uint64_t hash;          /* control-flow checksum, 0 when unknown */
     uint64_t head, total;
-    bool counted; /* false: only a step on the path to others */
-    bool inlined; /* the binary has this function inlined here */
+    bool counted;       /* false: only a step on the path to others */
+    uint8_t attributes; /* enum csp_profile_attribute, and others that were read */
 };
 
 struct csp_profile_body {
@@ -47,32 +53,17 @@ struct csp_profile_type {
     uint64_t count;
 };
 
-/* Places of a function, and a context that has zero where it has no other count for them. */
-struct csp_profile_zero_place {
-    uint32_t probe, discriminator;
-};
-
-struct csp_profile_zero_set {
-    const struct csp_profile_zero_place *places;
-    size_t len;
-};
-
-struct csp_profile_zero {
-    uint32_t node, set;
-};
-
 struct csp_profile_data {
     const struct csp_profile_node *nodes;
     const struct csp_profile_body *bodies;
     const struct csp_profile_target *targets;
     const struct csp_profile_type *types;
     size_t node_len, body_len, target_len, type_len;
-    const struct csp_profile_zero *zeros;
-    const struct csp_profile_zero_set *zero_sets;
-    size_t zero_len, zero_set_len;
     bool context_sensitive; /* nodes are contexts; else they are the inline tree of the binary */
     bool by_lines;          /* `probe` is a line from the function's start */
     bool fs_discriminators;
+    bool preinlined; /* what is to be inlined was decided */
+    bool guids;      /* names of functions are GUIDs in decimal */
 };
 
 enum csp_profile_format { CSP_PROFILE_TEXT, CSP_PROFILE_EXTBINARY, CSP_PROFILE_BINARY };
@@ -82,7 +73,6 @@ struct csp_profile_options {
     bool nested;        /* write contexts as nested profiles */
     bool update_totals; /* make totals the sums of the counts */
     struct csp_preinline_options preinline;
-    struct csp_inline_sizes *sizes;    /* for the pre-inliner; may be null */
     bool merge_cold, merge_cold_given; /* not given: only without the pre-inliner */
     bool trim_cold;
     uint32_t cold_context_depth; /* frames kept of a cold context */
@@ -110,7 +100,7 @@ struct csp_profile_result {
 
 struct csp_profile;
 
-/* The same in libLLVM's shape. */
+/* The same in libLLVM's shape; names are not copied. `update_totals` is not for contexts. */
 struct csp_profile *csp_profile_build(const struct csp_profile_data *data, bool update_totals);
 /* Reads a profile that was written before. Errors: CSP_ERR_INPUT. */
 int csp_profile_read(struct csp_profile **profile, const char *path, struct csp_diag *diag);
@@ -118,9 +108,9 @@ bool csp_profile_has_contexts(const struct csp_profile *profile);
 /* The names of the functions in it; a name may come more than once. */
 typedef void csp_profile_name_fn(void *user, const char *name, size_t length);
 void csp_profile_names(const struct csp_profile *profile, csp_profile_name_fn *each, void *user);
-/* Finishes the profile and appends it to `out`; it can be freed only, then. libLLVM keeps some of
- * its settings in globals: one profile at a time. Errors: CSP_ERR_FAILED; CSP_ERR_USAGE for a
- * format that cannot hold the profile. */
+/* Nests the profile, if it has contexts, and appends it to `out`; it can be freed only, then. Of
+ * the result, what contexts became is not changed. libLLVM keeps some of its settings in globals:
+ * one profile at a time. Errors: CSP_ERR_FAILED; CSP_ERR_USAGE for a format that cannot hold it. */
 int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_options *options,
                        struct csp_buf *out, struct csp_profile_result *result,
                        struct csp_diag *diag);

@@ -1,4 +1,3 @@
-#include "profgen/llvm/preinline_run.h"
 #include "profgen/llvm/profile_object.h"
 
 #include "llvm/IR/ProfileSummary.h"
@@ -14,35 +13,13 @@ using namespace llvm::sampleprof;
 namespace
 {
 
-struct Thresholds {
-    uint64_t hot, cold;
-    uint64_t hottest; /* the count that a tenth of all counts reach */
-};
-
-/* The summary is that of the profile without contexts. */
-Thresholds thresholds(const csp_profile &profile, const csp_profile_options &options,
-                      uint64_t &total)
+/* Of a profile without contexts. Returns the count up to which a function is cold. */
+uint64_t summarise(const csp_profile &profile, uint64_t &total)
 {
-    SampleProfileMap merged;
-    const SampleProfileMap *summarised = &profile.map;
-    if (profile.context_sensitive) {
-        for (const FunctionSamples &samples : profile.tree_samples)
-            merged.create(samples.getFunction()).merge(samples);
-        for (const auto &item : profile.map)
-            merged.create(item.second.getFunction()).merge(item.second);
-        summarised = &merged;
-    }
-    FunctionSamples::ProfileIsCS = false;
     SampleProfileSummaryBuilder builder(ProfileSummaryBuilder::DefaultCutoffs);
-    std::unique_ptr<ProfileSummary> summary = builder.computeSummaryForProfiles(*summarised);
-    FunctionSamples::ProfileIsCS = profile.context_sensitive;
+    std::unique_ptr<ProfileSummary> summary = builder.computeSummaryForProfiles(profile.map);
     total = summary->getTotalCount();
-    const SummaryEntryVector &detail = summary->getDetailedSummary();
-    return {options.has_hot_count ? options.hot_count
-                                  : ProfileSummaryBuilder::getHotCountThreshold(detail),
-            options.has_cold_count ? options.cold_count
-                                   : ProfileSummaryBuilder::getColdCountThreshold(detail),
-            ProfileSummaryBuilder::getEntryForPercentile(detail, 100000).MinCount};
+    return ProfileSummaryBuilder::getColdCountThreshold(summary->getDetailedSummary());
 }
 
 uint64_t trimFunctions(SampleProfileMap &profiles, uint64_t threshold)
@@ -54,84 +31,6 @@ uint64_t trimFunctions(SampleProfileMap &profiles, uint64_t threshold)
     for (hash_code key : cold)
         profiles.erase(key);
     return cold.size();
-}
-
-/* Moves the profiles of a trie, whose contexts may have changed, into a map. */
-void collect(ContextTrieNode &node, SampleContextFrameVector &path, csp_profile &profile,
-             SampleProfileMap &map)
-{
-    if (FunctionSamples *samples = node.getFunctionSamples()) {
-        path.emplace_back(node.getFuncName(), LineLocation(0, 0));
-        profile.frames.push_back(path);
-        SampleContextFrames context = profile.frames.back();
-        auto made = map.emplace(context, std::move(*samples));
-        made.first->second.getContext().setContext(context);
-        path.pop_back();
-    }
-    for (auto &child : node.getAllChildContext()) {
-        path.emplace_back(node.getFuncName(), child.second.getCallSiteLoc());
-        collect(child.second, path, profile, map);
-        path.pop_back();
-    }
-}
-
-/* From the tree to the map, where each context has all its callers. */
-void spread(csp_profile &profile)
-{
-    for (const csp::ContextNode &node : profile.tree) {
-        if (!node.samples)
-            continue;
-        profile.frames.emplace_back();
-        SampleContextFrameVector &path = profile.frames.back();
-        LineLocation callsite(0, 0);
-        for (const csp::ContextNode *at = &node;; at = &profile.tree[at->parent]) {
-            path.emplace_back(at->function, callsite);
-            callsite = at->callsite;
-            if (at->parent == CSP_PROFILE_TOP)
-                break;
-        }
-        std::reverse(path.begin(), path.end());
-        SampleContext context(path);
-        context.setAllAttributes(node.samples->getContext().getAllAttributes());
-        FunctionSamples &made = profile.map.create(context);
-        made = std::move(*node.samples);
-        made.setContext(context);
-    }
-    profile.tree.clear();
-    profile.tree_samples.clear();
-}
-
-/* Puts the tree into a tracker, which has one of the same shape. */
-void track(const csp_profile &profile, SampleContextTracker &tracker)
-{
-    std::vector<ContextTrieNode *> nodes;
-    for (const csp::ContextNode &node : profile.tree) {
-        ContextTrieNode *parent =
-            node.parent == CSP_PROFILE_TOP ? &tracker.getRootContext() : nodes[node.parent];
-        nodes.push_back(parent->getOrCreateChildContext(node.callsite, node.function));
-        nodes.back()->setFunctionSamples(node.samples);
-    }
-    tracker.populateFuncToCtxtMap();
-}
-
-uint64_t preinline(csp_profile &profile, const csp_profile_options &options,
-                   const Thresholds &limits)
-{
-    SampleContextTracker tracker(profile.map, nullptr);
-    if (!profile.tree.empty())
-        track(profile, tracker);
-    uint64_t otherUnits = csp_preinline_run(
-        tracker, profile.ids, profile.zeros, options.preinline, {limits.cold, limits.hottest},
-        options.preinline.by_context_cost ? options.sizes : nullptr);
-    SampleProfileMap result;
-    SampleContextFrameVector path;
-    for (auto &child : tracker.getRootContext().getAllChildContext())
-        collect(child.second, path, profile, result);
-    profile.map = std::move(result);
-    profile.tree.clear();
-    profile.tree_samples.clear();
-    profile.preinlined = true;
-    return otherUnits;
 }
 
 /* Every translation unit has its own function of these names, so a profile of one is meaningless
@@ -238,27 +137,14 @@ int writeProfiles(const SampleProfileMap &profiles, const csp_profile_options &o
     return 0;
 }
 
-void finishContexts(csp_profile &profile, const csp_profile_options &options,
-                    const Thresholds &limits, csp_profile_result &result)
+/* Part of what is written comes in the order of the map. That depends on what was in it before it
+ * was nested: so that nothing else decides, it is filled anew. */
+void refill(SampleProfileMap &profiles)
 {
-    bool merge = options.merge_cold;
-    if (options.preinline.enabled) {
-        result.other_unit_contexts = preinline(profile, options, limits);
-        merge = merge && options.merge_cold_given;
-    } else {
-        spread(profile);
-    }
-    if (options.trim_cold || merge)
-        SampleContextTrimmer(profile.map)
-            .trimAndMergeColdContextProfiles(limits.hot, options.trim_cold, merge,
-                                             options.cold_context_depth, options.preinline.enabled);
-    for (auto &item : profile.map)
-        profile.zeros.expand(item.second);
-    result.merged_contexts = result.contexts - profile.map.size();
-    if (options.nested) {
-        ProfileConverter(profile.map).convertCSProfiles();
-        FunctionSamples::ProfileIsCS = false;
-    }
+    SampleProfileMap filled;
+    for (auto &item : profiles)
+        filled.create(item.second.getContext()) = std::move(item.second);
+    profiles = std::move(filled);
 }
 
 } // namespace
@@ -267,22 +153,23 @@ int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_opt
                        struct csp_buf *out, struct csp_profile_result *result,
                        struct csp_diag *diag)
 {
-    *result = {};
     FunctionSamples::ProfileIsProbeBased = !profile->by_lines;
     FunctionSamples::ProfileIsFS = profile->fs_discriminators;
     FunctionSamples::ProfileIsPreInlined = profile->preinlined;
     FunctionSamples::UseMD5 = profile->md5;
     FunctionSamples::ProfileIsCS = profile->context_sensitive;
-
-    result->contexts = profile->map.size() + profile->tree_samples.size();
-    Thresholds limits = thresholds(*profile, *options, result->total_samples);
-    if (profile->context_sensitive)
-        finishContexts(*profile, *options, limits, *result);
-    else if (options->trim_cold)
-        result->trimmed_functions = trimFunctions(profile->map, limits.cold);
-    FunctionSamples::ProfileIsPreInlined = profile->preinlined;
-    if (profile->ids.used())
-        profile->map = profile->ids.named(profile->map, profile->frames);
+    if (!profile->context_sensitive) {
+        result->contexts = profile->map.size();
+        uint64_t cold = summarise(*profile, result->total_samples);
+        if (options->trim_cold)
+            result->trimmed_functions =
+                trimFunctions(profile->map, options->has_cold_count ? options->cold_count : cold);
+    } else if (options->nested) {
+        ProfileConverter(profile->map).convertCSProfiles();
+        FunctionSamples::ProfileIsCS = false;
+    }
+    if (!profile->reader)
+        refill(profile->map);
     dropAmbiguous(profile->map);
     if (options->mark_preinlined) {
         for (auto &item : profile->map)

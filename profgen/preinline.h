@@ -1,32 +1,15 @@
 /* The pre-inliner: decides for a whole program which contexts the compiler should inline, by how
  * hot their calls are and how large their code is in the binary, and merges the profiles of the
  * others into those of their functions. The compiler sees one module at a time and could not. */
-#ifndef CSP_PROFGEN_LLVM_PREINLINE_H
-#define CSP_PROFGEN_LLVM_PREINLINE_H
+#ifndef CSP_PROFGEN_PREINLINE_H
+#define CSP_PROFGEN_PREINLINE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* How many bytes of code the binary has for a function inlined along a path of callers. */
+struct csp_context_tree;
+struct csp_guids;
 struct csp_inline_sizes;
-
-struct csp_sized_frame {
-    const char *function;
-    uint32_t callsite, discriminator; /* of the call in this function; of no meaning in the leaf */
-};
-
-struct csp_inline_sizes *csp_inline_sizes_create(void);
-void csp_inline_sizes_destroy(struct csp_inline_sizes *sizes);
-/* Adds bytes of the code of frames[0], inlined into frames[1], and so on outwards. Adding none
- * makes the size known. */
-void csp_inline_sizes_add(struct csp_inline_sizes *sizes, const struct csp_sized_frame *frames,
-                          size_t count, uint32_t bytes);
-
 struct csp_units;
 
 struct csp_preinline_options {
@@ -51,8 +34,17 @@ static inline bool csp_preinline_needs_sizes(const struct csp_preinline_options 
     return options->enabled && options->by_context_cost && !options->replay;
 }
 
-#ifdef __cplusplus
-}
-#endif
+struct csp_preinline_thresholds {
+    uint64_t cold;  /* calls up to this count are cold */
+    uint64_t upper; /* calls from this count on are as hot as can be */
+};
+
+/* Merges and marks the contexts of the tree; those that are not to be inlined have no counts then.
+ * `sizes` may be null when the options do not need them. Returns how many were not to be inlined
+ * because they are in another compile unit than their inliner. */
+uint64_t csp_preinline(struct csp_context_tree *tree, struct csp_guids *guids,
+                       const struct csp_preinline_options *options,
+                       const struct csp_preinline_thresholds *thresholds,
+                       const struct csp_inline_sizes *sizes);
 
 #endif

@@ -1,0 +1,13 @@
+/* Who calls whom in a tree of contexts, and how often. */
+#ifndef CSP_PROFGEN_CALL_GRAPH_H
+#define CSP_PROFGEN_CALL_GRAPH_H
+
+#include "profgen/contexts.h"
+#include "profgen/guids.h"
+
+/* The functions of the tree, by name, callers before those they call; calls up to `cold` times are
+ * left out, which makes the order more stable. The caller frees the array. */
+uint32_t *csp_callers_first(struct csp_context_tree *tree, struct csp_guids *guids, uint64_t cold,
+                            size_t *count);
+
+#endif

@@ -1,0 +1,198 @@
+#include "profgen/context_merge.h"
+
+#include "base/alloc.h"
+#include "base/saturate.h"
+#include "profgen/context_overlap.h"
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct csp_hashed_child *x = a, *y = b;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static void sort(struct csp_hashed_child *children, size_t count)
+{
+    enum { FEW = 16 };
+    if (count > FEW) {
+        qsort(children, count, sizeof *children, by_hash);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        struct csp_hashed_child child = children[i];
+        size_t at = i;
+        for (; at && child.hash < children[at - 1].hash; at--)
+            children[at] = children[at - 1];
+        children[at] = child;
+    }
+}
+
+void csp_context_sorted_children(const struct csp_context_tree *tree, struct csp_guids *guids,
+                                 uint32_t node, csp_hashed_children *children)
+{
+    size_t first = children->len;
+    for (uint32_t child = csp_context_children(tree, node); child;
+         child = tree->nodes.data[child - 1].next) {
+        const struct csp_context_place edge =
+            csp_context_place_at(tree, tree->nodes.data[child - 1].edge);
+        uint64_t callsite = (uint64_t)edge.discriminator << 32 | edge.probe;
+        uint64_t hash = csp_guid_of(guids, edge.name) + (callsite << 5) + callsite;
+        csp_vec_push(children, (struct csp_hashed_child){hash, child - 1});
+    }
+    sort(children->data + first, children->len - first);
+}
+
+/* All nodes, those nearer to the top first. */
+static void list_nodes(struct csp_context_merger *merger, csp_hashed_children *list)
+{
+    csp_context_sorted_children(merger->tree, merger->guids, CSP_PROFILE_TOP, list);
+    for (size_t i = 0; i < list->len; i++)
+        csp_context_sorted_children(merger->tree, merger->guids, list->data[i].node, list);
+}
+
+void csp_context_merger_begin(struct csp_context_merger *merger, struct csp_context_tree *tree,
+                              struct csp_guids *guids)
+{
+    *merger = (struct csp_context_merger){.tree = tree, .guids = guids};
+    size_t names = guids->names->entries.len;
+    csp_hashed_children list = {0};
+    csp_vec_reserve(&list, tree->nodes.len);
+    list_nodes(merger, &list);
+    uint32_t *at = merger->ends = csp_calloc(names + 1, sizeof *merger->ends);
+    merger->nodes = csp_malloc((list.len + 1) * sizeof *merger->nodes);
+    for (size_t i = 0; i < list.len; i++)
+        if (tree->nodes.data[list.data[i].node].counted)
+            at[csp_context_name(tree, list.data[i].node) + 1]++;
+    for (size_t name = 0; name < names; name++)
+        at[name + 1] += at[name];
+    /* Now where each begins; when all are placed, where it ends. */
+    for (size_t i = 0; i < list.len; i++)
+        if (tree->nodes.data[list.data[i].node].counted)
+            merger->nodes[at[csp_context_name(tree, list.data[i].node)]++] = list.data[i].node;
+    csp_vec_free(&list);
+}
+
+static void hang_list(struct csp_context_tree *tree, struct csp_context_node *to,
+                      const struct csp_context_node *from)
+{
+    if (!from->counts)
+        return;
+    if (to->last_count)
+        tree->counts.data[to->last_count - 1].next = from->counts;
+    else
+        to->counts = from->counts;
+    to->last_count = from->last_count;
+}
+
+bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to)
+{
+    struct csp_context_node *target = &tree->nodes.data[to];
+    const struct csp_context_node *source = &tree->nodes.data[from];
+    if (!target->hash)
+        target->hash = source->hash;
+    else if (target->hash != source->hash)
+        return false;
+    target->total = csp_add_saturating(target->total, source->total);
+    target->head = csp_add_saturating(target->head, source->head);
+    hang_list(tree, target, source);
+    return true;
+}
+
+/* Makes a node that is only a step on the path to others what another one is. */
+static void move_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to)
+{
+    struct csp_context_node *source = &tree->nodes.data[from], *target = &tree->nodes.data[to];
+    target->hash = source->hash;
+    target->head = source->head;
+    target->total = source->total;
+    target->counts = source->counts;
+    target->last_count = source->last_count;
+    target->attributes = source->attributes;
+    target->state = source->state;
+    target->counted = true;
+    source->state = CSP_CONTEXT_MOVED;
+    source->parent = to;
+}
+
+static void merge_node(struct csp_context_tree *tree, uint32_t from, uint32_t to)
+{
+    struct csp_context_node *source = &tree->nodes.data[from], *target = &tree->nodes.data[to];
+    csp_context_drop(tree, from);
+    if (!source->counted)
+        return;
+    source->counted = false;
+    if (!target->counted) {
+        move_counts(tree, from, to);
+        return;
+    }
+    csp_context_merge_counts(tree, from, to);
+    source->state = CSP_CONTEXT_MERGED;
+    target->attributes |= source->attributes & CSP_PROFILE_SHOULD_BE_INLINED;
+}
+
+/* Merges a node that hangs nowhere, with all below it. */
+static void merge_tree(struct csp_context_merger *merger, uint32_t from, uint32_t to)
+{
+    struct csp_context_tree *tree = merger->tree;
+    csp_vec_push(&merger->pending, (uint64_t)from << 32 | to);
+    while (merger->pending.len) {
+        uint64_t pair = merger->pending.data[--merger->pending.len];
+        from = (uint32_t)(pair >> 32);
+        to = (uint32_t)pair;
+        merge_node(tree, from, to);
+        for (uint32_t child = tree->nodes.data[from].child, next; child; child = next) {
+            uint32_t edge = tree->nodes.data[child - 1].edge;
+            uint32_t known = csp_context_find(tree, to, edge);
+            next = tree->nodes.data[child - 1].next;
+            if (known == CSP_PROFILE_TOP)
+                csp_context_link(tree, child - 1, to, edge);
+            else
+                csp_vec_push(&merger->pending, (uint64_t)(child - 1) << 32 | known);
+        }
+        tree->nodes.data[from].child = 0;
+    }
+}
+
+static uint32_t top_edge(struct csp_context_tree *tree, uint32_t name)
+{
+    return csp_context_place(tree, 0, 0, name);
+}
+
+/* Returns what a context is a part of, then. */
+static uint32_t promote(struct csp_context_merger *merger, uint32_t node, uint32_t name)
+{
+    struct csp_context_tree *tree = merger->tree;
+    uint32_t edge = top_edge(tree, name);
+    uint32_t base = csp_context_find(tree, CSP_PROFILE_TOP, edge);
+    if (base != CSP_PROFILE_TOP && csp_context_overlaps(tree, base, node)) {
+        csp_context_merge_overlapping(merger, node, base);
+        return base;
+    }
+    csp_context_unlink(tree, node);
+    if (base == CSP_PROFILE_TOP) {
+        csp_context_link(tree, node, CSP_PROFILE_TOP, edge);
+        return node;
+    }
+    merge_tree(merger, node, base);
+    return base;
+}
+
+uint32_t csp_context_merge_function(struct csp_context_merger *merger, uint32_t name)
+{
+    struct csp_context_tree *tree = merger->tree;
+    uint32_t base = csp_context_find(tree, CSP_PROFILE_TOP, top_edge(tree, name));
+    for (uint32_t i = name ? merger->ends[name - 1] : 0; i < merger->ends[name]; i++) {
+        uint32_t node = merger->nodes[i];
+        while (tree->nodes.data[node].state == CSP_CONTEXT_MOVED)
+            node = tree->nodes.data[node].parent;
+        if (tree->nodes.data[node].state == CSP_CONTEXT_APART && node != base)
+            base = promote(merger, node, name);
+    }
+    return base;
+}
+
+void csp_context_merger_free(struct csp_context_merger *merger)
+{
+    free(merger->nodes);
+    free(merger->ends);
+    csp_vec_free(&merger->pending);
+}

@@ -1,0 +1,141 @@
+#include "profgen/contexts.h"
+
+#include "base/alloc.h"
+#include "base/saturate.h"
+
+#include <string.h>
+
+static void make_room(struct csp_context_sums *sums, size_t places)
+{
+    size_t known = sums->rounds.len;
+    if (places <= known)
+        return;
+    csp_vec_reserve(&sums->counts, places - known);
+    csp_vec_reserve(&sums->rounds, places - known);
+    memset(sums->rounds.data + known, 0, (places - known) * sizeof *sums->rounds.data);
+    sums->counts.len = sums->rounds.len = places;
+}
+
+static void add(struct csp_context_sums *sums, uint32_t place, uint64_t count)
+{
+    make_room(sums, (size_t)place + 1);
+    if (sums->rounds.data[place] != sums->round) {
+        sums->rounds.data[place] = sums->round;
+        sums->counts.data[place] = 0;
+        csp_vec_push(&sums->places, place);
+    }
+    sums->counts.data[place] = csp_add_saturating(sums->counts.data[place], count);
+}
+
+/* Each place was in the list: it has room for all of them. */
+static void shorten(struct csp_context_tree *tree, struct csp_context_node *node,
+                    const struct csp_context_sums *sums)
+{
+    uint32_t at = node->counts;
+    for (size_t i = 0; i < sums->places.len; i++) {
+        struct csp_context_count *count = &tree->counts.data[at - 1];
+        count->place = sums->places.data[i];
+        count->count = sums->counts.data[count->place];
+        node->last_count = at;
+        at = count->next;
+    }
+    if (node->last_count)
+        tree->counts.data[node->last_count - 1].next = 0;
+}
+
+static void add_zeros(struct csp_context_tree *tree, uint32_t inline_node,
+                      struct csp_context_sums *sums)
+{
+    const struct csp_probes *probes = tree->probes;
+    for (uint32_t id = probes->nodes.data[inline_node].first_probe; id != CSP_NO_PROBE;
+         id = probes->probes.data[id].next)
+        add(sums, csp_context_probe_place(tree, id), 0);
+}
+
+void csp_context_gather(struct csp_context_tree *tree, uint32_t node, struct csp_context_sums *sums)
+{
+    struct csp_context_node *counted = &tree->nodes.data[node];
+    sums->round++;
+    sums->places.len = 0;
+    make_room(sums, tree->places.list.len);
+    for (uint32_t at = counted->counts; at; at = tree->counts.data[at - 1].next)
+        add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
+    tree->indexed = false;
+    shorten(tree, counted, sums);
+    size_t listed = sums->places.len, kept = 0;
+    for (size_t i = 0; i < listed; i++) {
+        const struct csp_context_place place = csp_context_place_at(tree, sums->places.data[i]);
+        if (place.kind == CSP_PLACE_ZEROS)
+            add_zeros(tree, place.probe, sums);
+        else if (place.kind == CSP_PLACE_COUNT && place.name != CSP_INTERN_NONE)
+            add(sums, csp_context_place(tree, place.probe, place.discriminator, CSP_INTERN_NONE),
+                0);
+    }
+    for (size_t i = 0; i < sums->places.len; i++)
+        if (csp_context_place_at(tree, sums->places.data[i]).kind != CSP_PLACE_ZEROS)
+            sums->places.data[kept++] = sums->places.data[i];
+    sums->places.len = kept;
+}
+
+void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_context_sums *sums,
+                                struct csp_context_sums *calls)
+{
+    calls->round++;
+    calls->places.len = 0;
+    for (size_t i = 0; i < sums->places.len; i++) {
+        uint32_t id = sums->places.data[i];
+        const struct csp_context_place place = csp_context_place_at(tree, id);
+        if (place.kind == CSP_PLACE_COUNT && place.name != CSP_INTERN_NONE)
+            add(calls, csp_context_place(tree, place.probe, place.discriminator, CSP_INTERN_NONE),
+                sums->counts.data[id]);
+    }
+}
+
+static uint64_t first_of_zeros(struct csp_context_tree *tree, uint32_t inline_node)
+{
+    const struct csp_probes *probes = tree->probes;
+    while (tree->zero_firsts.len <= inline_node)
+        csp_vec_push(&tree->zero_firsts, UINT64_MAX);
+    uint64_t *first = &tree->zero_firsts.data[inline_node];
+    for (uint32_t id = *first == UINT64_MAX ? probes->nodes.data[inline_node].first_probe
+                                            : CSP_NO_PROBE;
+         id != CSP_NO_PROBE; id = probes->probes.data[id].next) {
+        const struct csp_probe *probe = &probes->probes.data[id];
+        uint64_t key = (uint64_t)probe->index << 32 | probe->discriminator;
+        if (key < *first)
+            *first = key;
+    }
+    return *first;
+}
+
+uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node)
+{
+    const struct csp_context_node *entered = &tree->nodes.data[node];
+    uint64_t first = UINT64_MAX, count = 0;
+    if (entered->head)
+        return entered->head;
+    for (uint32_t at = entered->counts; at; at = tree->counts.data[at - 1].next) {
+        const struct csp_pair *key = &tree->places.list.data[tree->counts.data[at - 1].place];
+        enum csp_context_place_kind kind = (enum csp_context_place_kind)(key->second >> 32);
+        if (kind == CSP_PLACE_TYPE)
+            continue;
+        uint64_t place = kind == CSP_PLACE_ZEROS
+                             ? first_of_zeros(tree, (uint32_t)(key->first >> 32))
+                             : key->first;
+        if (place > first)
+            continue;
+        if (place < first)
+            count = 0;
+        first = place;
+        if (kind == CSP_PLACE_COUNT && (uint32_t)key->second == CSP_INTERN_NONE)
+            count = csp_add_saturating(count, tree->counts.data[at - 1].count);
+    }
+    return count ? count : entered->total > 0;
+}
+
+void csp_context_sums_free(struct csp_context_sums *sums)
+{
+    csp_vec_free(&sums->places);
+    csp_vec_free(&sums->counts);
+    csp_vec_free(&sums->rounds);
+}
