@@ -21,10 +21,20 @@ void csp_context_nodes_begin(struct csp_context_nodes *nodes, struct csp_program
         nodes->functions[i] = csp_functions_at(&program->functions, probes->probes.data[i].address);
 }
 
+/* Keeps what is known of the calls that the context has in common with the one before. */
 void csp_context_nodes_enter(struct csp_context_nodes *nodes, uint32_t context)
 {
+    csp_calls before = nodes->path;
     nodes->context = context;
     nodes->inferred = nodes->cut = nodes->callers_known = false;
+    csp_counters_calls(nodes->counters, context, &nodes->next_path);
+    nodes->path = nodes->next_path;
+    nodes->next_path = before;
+    size_t most = nodes->entered.len < nodes->path.len ? nodes->entered.len : nodes->path.len;
+    size_t same = 0;
+    while (same < most && before.data[same] == nodes->path.data[same])
+        same++;
+    nodes->entered.len = same;
 }
 
 static uint32_t call_probe(struct csp_context_nodes *nodes, uint64_t call)
@@ -36,91 +46,90 @@ static uint32_t call_probe(struct csp_context_nodes *nodes, uint64_t call)
 }
 
 /* Appends the functions that an inline node is inlined into, outermost first, and itself. The
- * callsite of the last is `leaf_callsite`. A callsite that is not known hides all above it. */
+ * callsite of the last is `leaf_callsite`. A callsite that is not known hides all above it: `first`
+ * is then the frame below. */
 static void add_inline_frames(struct csp_context_nodes *nodes, uint32_t node,
-                              uint32_t leaf_callsite)
+                              uint32_t leaf_callsite, uint32_t *first)
 {
     const struct csp_probes *probes = &nodes->program->probes;
     size_t depth = 0;
     for (uint32_t up = node; up != CSP_NO_NODE; up = probes->nodes.data[up].parent)
         depth++;
     csp_vec_reserve(&nodes->frames, depth);
-    size_t base = nodes->frames.len, at = base + depth;
+    nodes->frames.len += depth;
+    size_t at = nodes->frames.len;
     uint32_t callsite = leaf_callsite;
-    size_t first = base;
     bool hidden = false;
     for (uint32_t up = node; up != CSP_NO_NODE; up = probes->nodes.data[up].parent) {
         const struct csp_probe_node *inlined = &probes->nodes.data[up];
-        nodes->frames.data[--at] =
-            (struct csp_frame){probes->functions.data[inlined->function].name, callsite};
         if (up != node && !callsite && !hidden) {
             hidden = true;
-            first = at + 1;
+            *first = (uint32_t)at;
         }
+        nodes->frames.data[--at] =
+            (struct csp_frame){probes->functions.data[inlined->function].name, callsite};
         callsite = inlined->callsite;
     }
-    nodes->frames.len = base + depth;
-    if (!hidden)
-        return;
-    size_t kept = 0;
-    for (size_t i = first; i < nodes->frames.len; i++)
-        nodes->frames.data[kept++] = nodes->frames.data[i];
-    nodes->frames.len = kept;
 }
 
-/* The calls of the context at hand, with tail calls put back; the leaf address itself left out. */
-static const uint64_t *complete_calls(struct csp_context_nodes *nodes, uint64_t leaf, size_t *count)
+/* Adds the frames of a call. The inliner cannot use a context beyond a call it does not know. */
+static void enter_call(struct csp_context_nodes *nodes, uint64_t call,
+                       struct csp_entered_calls *entered)
 {
-    csp_counters_calls(nodes->counters, nodes->context, &nodes->path);
-    *count = nodes->path.len;
-    if (!nodes->missing || !*count)
-        return nodes->path.data;
-    csp_vec_push(&nodes->path, leaf);
-    size_t completed;
-    const uint64_t *calls =
-        csp_missing_frames_infer(nodes->missing, nodes->path.data, nodes->path.len, &completed);
-    nodes->inferred |= completed > *count + 1;
-    *count = completed - 1;
-    return calls;
-}
-
-/* The callers, outermost first. The inliner cannot use a context beyond a call it does not know. */
-static void add_caller_frames(struct csp_context_nodes *nodes, const uint64_t *calls, size_t count)
-{
-    size_t first = count;
-    while (first && call_probe(nodes, calls[first - 1]) != CSP_NO_PROBE)
-        first--;
-    nodes->cut |= first && csp_program_has_probes(nodes->program, calls[first - 1]);
-    for (size_t i = first; i < count; i++) {
-        const struct csp_probe *probe =
-            &nodes->program->probes.probes.data[call_probe(nodes, calls[i])];
-        add_inline_frames(nodes, probe->node, probe->index);
+    uint32_t id = call_probe(nodes, call);
+    if (id == CSP_NO_PROBE) {
+        entered->first = (uint32_t)nodes->frames.len;
+        entered->cut = csp_program_has_probes(nodes->program, call);
+    } else {
+        const struct csp_probe *probe = &nodes->program->probes.probes.data[id];
+        add_inline_frames(nodes, probe->node, probe->index, &entered->first);
     }
+    entered->end = (uint32_t)nodes->frames.len;
 }
 
-static void copy_frames(csp_frame_list *to, const csp_frame_list *from)
+/* Adds the frames of the tail calls that are missing between a call and the next frame. */
+static void enter_missing(struct csp_context_nodes *nodes, uint64_t call, uint64_t next,
+                          struct csp_entered_calls *entered)
 {
-    to->len = 0;
-    csp_vec_reserve(to, from->len);
-    if (from->len)
-        memcpy(to->data, from->data, from->len * sizeof *from->data);
-    to->len = from->len;
+    size_t count = 0;
+    if (!nodes->missing)
+        return;
+    csp_missing_frames_between(nodes->missing, call, next, &count);
+    entered->inferred |= count != 0;
+    for (size_t i = 0; i < count; i++)
+        enter_call(nodes, csp_missing_frames_between(nodes->missing, call, next, &count)[i],
+                   entered);
 }
 
-/* Makes `frames` those of the callers of a function at `leaf`, in the context at hand. */
+static struct csp_entered_calls enter_path(struct csp_context_nodes *nodes)
+{
+    struct csp_entered_calls entered = {0};
+    const csp_calls *path = &nodes->path;
+    if (nodes->entered.len)
+        entered = nodes->entered.data[nodes->entered.len - 1];
+    nodes->frames.len = entered.end;
+    for (size_t i = nodes->entered.len; i < path->len; i++) {
+        if (i)
+            enter_missing(nodes, path->data[i - 1], path->data[i], &entered);
+        enter_call(nodes, path->data[i], &entered);
+        csp_vec_push(&nodes->entered, entered);
+    }
+    return entered;
+}
+
+/* Makes `frames` end in those of the callers of a function at `leaf`, in the context at hand. */
 static void enter_callers(struct csp_context_nodes *nodes, uint32_t function, uint64_t leaf)
 {
-    if (nodes->callers_known && nodes->callers_of == function) {
-        copy_frames(&nodes->frames, &nodes->callers);
-        return;
+    if (!nodes->callers_known || nodes->callers_of != function) {
+        nodes->callers = enter_path(nodes);
+        if (nodes->path.len)
+            enter_missing(nodes, nodes->path.data[nodes->path.len - 1], leaf, &nodes->callers);
+        nodes->inferred |= nodes->callers.inferred;
+        nodes->cut |= nodes->callers.cut;
+        nodes->callers_known = true;
+        nodes->callers_of = function;
     }
-    size_t count;
-    const uint64_t *calls = complete_calls(nodes, leaf, &count);
-    nodes->frames.len = 0;
-    add_caller_frames(nodes, calls, count);
-    copy_frames(&nodes->callers, &nodes->frames);
-    nodes->callers_known = true;
-    nodes->callers_of = function;
+    nodes->frames.len = nodes->callers.end;
 }
 
 static size_t same_frames(const struct csp_context_nodes *nodes, const struct csp_frame *frames,
@@ -151,14 +160,28 @@ static uint32_t walk_frames(struct csp_context_nodes *nodes, const struct csp_fr
     return csp_context_child(nodes->tree, node, callsite, 0, name);
 }
 
-/* The node at the end of all frames, the last of which is the inline node's own. */
-static uint32_t make_node(struct csp_context_nodes *nodes, uint32_t inline_node)
+/* Takes recursion out of frames; they are as they were when there is none. */
+static struct csp_frame *compress(struct csp_context_nodes *nodes, struct csp_frame *frames,
+                                  size_t *count)
+{
+    if (!csp_repeats_any(&nodes->repeats, (const uint64_t *)(const void *)frames, *count))
+        return frames;
+    nodes->compressed.len = 0;
+    csp_vec_reserve(&nodes->compressed, *count);
+    memcpy(nodes->compressed.data, frames, *count * sizeof *frames);
+    *count = csp_recursion_compress_frames(nodes->compressed.data, *count,
+                                           nodes->options->compress_recursion);
+    return nodes->compressed.data;
+}
+
+/* The node at the end of all frames from `first` on, the last of which is the inline node's. */
+static uint32_t make_node(struct csp_context_nodes *nodes, uint32_t first, uint32_t inline_node)
 {
     struct csp_context_tree *tree = nodes->tree;
-    struct csp_frame *frames = nodes->frames.data;
-    size_t count = nodes->frames.len - 1;
+    struct csp_frame *frames = nodes->frames.data + first;
+    size_t count = nodes->frames.len - first - 1;
     struct csp_frame leaf = frames[count];
-    count = csp_recursion_compress_frames(frames, count, nodes->options->compress_recursion);
+    frames = compress(nodes, frames, &count);
     int most = nodes->options->max_context_depth;
     if (most >= 0 && count > (size_t)most) {
         frames += count - (size_t)most;
@@ -182,8 +205,10 @@ uint32_t csp_context_nodes_of(struct csp_context_nodes *nodes, uint32_t id)
     if (known->context == nodes->context && known->function == function)
         return known->node;
     enter_callers(nodes, function, probe->address);
-    add_inline_frames(nodes, probe->node, 0);
-    *known = (struct csp_known_node){nodes->context, function, make_node(nodes, probe->node)};
+    uint32_t first = nodes->callers.first;
+    add_inline_frames(nodes, probe->node, 0, &first);
+    *known =
+        (struct csp_known_node){nodes->context, function, make_node(nodes, first, probe->node)};
     return known->node;
 }
 
@@ -195,8 +220,11 @@ void csp_context_nodes_free(struct csp_context_nodes *nodes)
     csp_numbers_free(&nodes->calls);
     csp_vec_free(&nodes->call_probes);
     csp_vec_free(&nodes->path);
-    csp_vec_free(&nodes->callers);
+    csp_vec_free(&nodes->next_path);
+    csp_vec_free(&nodes->entered);
     csp_vec_free(&nodes->frames);
+    csp_vec_free(&nodes->compressed);
+    csp_repeats_free(&nodes->repeats);
     csp_vec_free(&nodes->last);
     csp_vec_free(&nodes->last_nodes);
 }

@@ -15,6 +15,12 @@ struct csp_known_node {
     uint32_t context, function, node;
 };
 
+/* What the first calls of a context came to. */
+struct csp_entered_calls {
+    uint32_t first, end; /* of the frames: those before a call without probe are hidden */
+    bool inferred, cut;  /* tail calls were put back; calls without probe are in functions with */
+};
+
 struct csp_context_nodes {
     struct csp_program *program;
     const struct csp_counters *counters;
@@ -28,11 +34,15 @@ struct csp_context_nodes {
     uint32_t *functions;           /* by probe */
     struct csp_numbers calls;      /* addresses … */
     CSP_VEC(uint32_t) call_probes; /* … and the probe of each */
-    csp_calls path;
-    csp_frame_list callers; /* of the context at hand, to … */
-    uint32_t callers_of;    /* … this function */
+    csp_calls path, next_path;     /* the context at hand */
+    CSP_VEC(struct csp_entered_calls)
+    entered;               /* by call of the path; mostly the next begins alike */
+    csp_frame_list frames; /* of the path, then of the callers of … */
+    struct csp_entered_calls callers;
+    uint32_t callers_of; /* … this function, … */
     bool callers_known;
-    csp_frame_list frames;
+    csp_frame_list compressed; /* … and with an inline node, without recursion */
+    struct csp_repeats repeats;
     csp_frame_list last;          /* where the tree was entered last … */
     CSP_VEC(uint32_t) last_nodes; /* … and the nodes there: mostly the next way begins alike */
 };

@@ -52,6 +52,10 @@ void csp_counter_groups_of(struct csp_counter_groups *groups, uint32_t context)
     groups->group.len = 0;
     for (uint32_t i = context ? groups->ends[context - 1] : 0; i < groups->ends[context]; i++)
         csp_vec_push(&groups->group, csp_counters_at(groups->table, groups->order[i]));
+}
+
+void csp_counter_groups_sort(struct csp_counter_groups *groups)
+{
     if (groups->group.len)
         sort(groups->group.data, groups->group.len);
 }

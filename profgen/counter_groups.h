@@ -13,8 +13,10 @@ struct csp_counter_groups {
 
 void csp_counter_groups_begin(struct csp_counter_groups *groups,
                               const struct csp_counter_table *table, size_t contexts);
-/* The counters of one context, sorted by from and to: they are in `group` until the next call. */
+/* The counters of one context: they are in `group` until the next call. */
 void csp_counter_groups_of(struct csp_counter_groups *groups, uint32_t context);
+/* Sorts them by from and to. */
+void csp_counter_groups_sort(struct csp_counter_groups *groups);
 void csp_counter_groups_free(struct csp_counter_groups *groups);
 
 #endif

@@ -133,6 +133,59 @@ struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table)
     return sorted;
 }
 
+/* Depth first: each frame is followed by what it calls. */
+uint32_t *csp_counters_by_callers(const struct csp_counters *counters)
+{
+    size_t count = counters->frames.list.len;
+    const struct csp_pair *frames = counters->frames.list.data;
+    uint32_t *sizes = csp_calloc(count + 1, sizeof *sizes); /* of a frame with all below it */
+    uint32_t *next = csp_calloc(count + 1, sizeof *next);   /* place for what a frame calls */
+    uint32_t *at = csp_calloc(count + 2, sizeof *at);       /* by place: the context + 1 */
+    uint32_t *order = csp_malloc((counters->contexts.len + 1) * sizeof *order);
+    for (size_t frame = count; frame; frame--) /* callers come before those that they call */
+        sizes[frames[frame - 1].first] += ++sizes[frame];
+    next[0] = 1;
+    for (size_t frame = 0; frame <= count; frame++) {
+        uint32_t place = 0;
+        if (frame) {
+            place = next[frames[frame - 1].first];
+            next[frames[frame - 1].first] += sizes[frame];
+            next[frame] = place + 1;
+        }
+        if (frame < counters->by_frame.len)
+            at[place] = counters->by_frame.data[frame];
+    }
+    size_t len = 0;
+    for (size_t place = 0; place <= count; place++)
+        if (at[place])
+            order[len++] = at[place] - 1;
+    free(sizes);
+    free(next);
+    free(at);
+    return order;
+}
+
+static void close_numbers(struct csp_numbers *numbers)
+{
+    free(numbers->slots);
+    numbers->slots = NULL;
+}
+
+static void close_pairs(struct csp_pairs *pairs)
+{
+    free(pairs->slots);
+    pairs->slots = NULL;
+}
+
+void csp_counters_close(struct csp_counters *counters)
+{
+    close_pairs(&counters->frames);
+    close_pairs(&counters->ranges.spans);
+    close_numbers(&counters->ranges.keys);
+    close_pairs(&counters->branches.spans);
+    close_numbers(&counters->branches.keys);
+}
+
 static void free_table(struct csp_counter_table *table)
 {
     csp_pairs_free(&table->spans);

@@ -15,6 +15,7 @@
 struct csp_counter {
     uint64_t from, to, count;
     uint32_t context; /* in csp_counters.contexts */
+    uint32_t span;    /* in the table's spans */
 };
 
 struct csp_counter_table {
@@ -47,6 +48,10 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
 void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other);
 /* All counters of a table, sorted by context, from, to; the caller frees the array. */
 struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table);
+/* The contexts, those with the same callers side by side; the caller frees the array. */
+uint32_t *csp_counters_by_callers(const struct csp_counters *counters);
+/* Gives back the memory that adding takes: nothing can be added any more. */
+void csp_counters_close(struct csp_counters *counters);
 void csp_counters_free(struct csp_counters *counters);
 
 static inline struct csp_counter csp_counters_at(const struct csp_counter_table *table, size_t i)
@@ -54,7 +59,7 @@ static inline struct csp_counter csp_counters_at(const struct csp_counter_table 
     uint64_t key = table->keys.list.data[i];
     const struct csp_pair *span = &table->spans.list.data[(uint32_t)key];
     return (struct csp_counter){span->first, span->second, table->counts.data[i],
-                                (uint32_t)(key >> 32)};
+                                (uint32_t)(key >> 32), (uint32_t)key};
 }
 
 #endif

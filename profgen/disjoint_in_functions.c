@@ -11,7 +11,7 @@ static void add_parts(const struct csp_program *program, uint32_t id, counter_ve
     for (uint32_t part = 0; part < function->parts; part++) {
         const struct csp_function_range *range =
             &program->functions.parts.data[function->first_part + part];
-        csp_vec_push(all, (struct csp_counter){range->start, range->end - 1, 0, 0});
+        csp_vec_push(all, (struct csp_counter){.from = range->start, .to = range->end - 1});
     }
 }
 

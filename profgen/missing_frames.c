@@ -40,7 +40,7 @@ struct csp_missing_frames {
         *distance; /* by function: jumps from it to the one looked for, FAR when none lead there */
     uint8_t *passed;           /* by function: it is on the path already */
     CSP_VEC(uint32_t) reached; /* those with a distance */
-    CSP_VEC(uint64_t) stored, result;
+    CSP_VEC(uint64_t) stored;
 };
 
 static int by_call(const void *a, const void *b)
@@ -280,27 +280,14 @@ static struct path find_path(struct csp_missing_frames *frames, uint64_t call, u
     return path;
 }
 
-static void infer_between(struct csp_missing_frames *frames, uint64_t call, uint64_t next)
+const uint64_t *csp_missing_frames_between(struct csp_missing_frames *frames, uint64_t call,
+                                           uint64_t next, size_t *count)
 {
-    csp_vec_push(&frames->result, call);
     uint32_t id = csp_pairs_at(&frames->pairs, call, next);
     if (id == frames->paths.len)
         csp_vec_push(&frames->paths, find_path(frames, call, next));
-    struct path path = frames->paths.data[id];
-    for (uint32_t i = 0; i < path.len; i++)
-        csp_vec_push(&frames->result, frames->stored.data[path.first + i]);
-}
-
-const uint64_t *csp_missing_frames_infer(struct csp_missing_frames *frames, const uint64_t *path,
-                                         size_t count, size_t *result_count)
-{
-    frames->result.len = 0;
-    for (size_t i = 0; i + 1 < count; i++)
-        infer_between(frames, path[i], path[i + 1]);
-    if (count)
-        csp_vec_push(&frames->result, path[count - 1]);
-    *result_count = frames->result.len;
-    return frames->result.data;
+    *count = frames->paths.data[id].len;
+    return frames->stored.data + frames->paths.data[id].first;
 }
 
 void csp_missing_frames_destroy(struct csp_missing_frames *frames)
@@ -312,7 +299,6 @@ void csp_missing_frames_destroy(struct csp_missing_frames *frames)
     csp_vec_free(&frames->backward.list);
     csp_vec_free(&frames->reached);
     csp_vec_free(&frames->stored);
-    csp_vec_free(&frames->result);
     csp_pairs_free(&frames->pairs);
     csp_vec_free(&frames->paths);
     free(frames->distance);

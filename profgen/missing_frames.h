@@ -18,10 +18,10 @@ struct csp_missing_frames;
 struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
                                                      const struct csp_counters *counters,
                                                      uint32_t depth);
-/* Completes a path of call addresses, root first, that ends in the leaf's address. The result has
- * the missing jumps in it and lives until the next call. */
-const uint64_t *csp_missing_frames_infer(struct csp_missing_frames *frames, const uint64_t *path,
-                                         size_t count, size_t *result_count);
+/* The jumps that are missing between a call and the next frame: the address of its call, or the
+ * leaf's. They live until the next call. */
+const uint64_t *csp_missing_frames_between(struct csp_missing_frames *frames, uint64_t call,
+                                           uint64_t next, size_t *count);
 void csp_missing_frames_destroy(struct csp_missing_frames *frames);
 
 #endif

@@ -1,7 +1,5 @@
 #include "profgen/unwind_step.h"
 
-#include "profgen/recursion.h"
-
 /* No frame: what a return to an address without a call leaves in llvm-profgen's stack. */
 #define NO_FRAME UINT64_C(0)
 
@@ -59,7 +57,8 @@ static uint32_t make_context(struct csp_unwinder *unwinder, uint32_t stack)
     gather_calls(unwinder, stack);
     size_t count = unwinder->scratch.len;
     uint64_t *calls = unwinder->scratch.data;
-    count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
+    if (csp_repeats_any(&unwinder->repeats, calls, count))
+        count = csp_recursion_compress(calls, count, unwinder->options->compress_recursion);
     int most = unwinder->options->max_context_depth;
     if (most >= 0 && count > (size_t)most) {
         calls += count - (size_t)most;
@@ -243,5 +242,6 @@ void csp_unwinder_free(struct csp_unwinder *unwinder)
     csp_pairs_free(&unwinder->leaves);
     csp_vec_free(&unwinder->leaf_contexts);
     csp_vec_free(&unwinder->scratch);
+    csp_repeats_free(&unwinder->repeats);
     csp_vec_free(&unwinder->line_context.frames);
 }

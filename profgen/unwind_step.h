@@ -7,6 +7,7 @@
 #include "profgen/unwind.h"
 
 #include "base/pairs.h"
+#include "profgen/recursion.h"
 
 enum {
     CSP_STACK_EMPTY, /* the leaf has no callers */
@@ -31,6 +32,7 @@ struct csp_unwinder {
     struct csp_pairs leaves;         /* by lines, contexts are of a stack and its leaf … */
     CSP_VEC(uint32_t) leaf_contexts; /* … these */
     CSP_VEC(uint64_t) scratch;
+    struct csp_repeats repeats;
     struct csp_line_context line_context;
     bool lines; /* contexts are by line */
     bool flat;  /* no contexts: no stack either */

@@ -295,11 +295,28 @@ static void recursion_keeps_one_of_adjacent_repetitions(void **state)
     assert_int_equal(csp_recursion_compress(off, 2, 0), 2);
 }
 
+static void only_what_repeats_is_compressed(void **state)
+{
+    (void)state;
+    struct csp_repeats repeats = {0};
+    uint64_t calls[12], compressed[12], random = 1;
+    for (int round = 0; round < 20000; round++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        size_t count = 1 + (random >> 40) % 12, changed = (random >> 50) % count;
+        for (size_t i = changed; i < 12; i++)
+            calls[i] = (random >> (3 * i)) & 3;
+        memcpy(compressed, calls, sizeof calls);
+        bool any = csp_repeats_any(&repeats, calls, count);
+        assert_int_equal(any, csp_recursion_compress(compressed, count, -1) < count);
+    }
+    csp_repeats_free(&repeats);
+}
+
 static void overlapping_ranges_are_cut_where_counts_change(void **state)
 {
     (void)state;
     const struct csp_counter ranges[] = {
-        {10, 20, 100, 0}, {10, 30, 200, 0}, {40, 50, 5, 0}, {0, 60, 0, 0}};
+        {10, 20, 100, 0, 0}, {10, 30, 200, 0, 0}, {40, 50, 5, 0, 0}, {0, 60, 0, 0, 0}};
     const struct csp_span expected[] = {{0, 9, 0},   {10, 20, 300}, {21, 30, 200},
                                         {31, 39, 0}, {40, 50, 5},   {51, 60, 0}};
     struct csp_spans spans = {0};
@@ -325,6 +342,7 @@ int main(void)
         WITH_PROGRAM(the_history_restores_a_caller_that_the_callchain_lost),
         WITH_PROGRAM(a_range_over_a_return_ends_what_is_known_of_callers),
         cmocka_unit_test(recursion_keeps_one_of_adjacent_repetitions),
+        cmocka_unit_test(only_what_repeats_is_compressed),
         cmocka_unit_test(overlapping_ranges_are_cut_where_counts_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
