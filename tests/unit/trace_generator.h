@@ -24,7 +24,7 @@ struct csp_generated_code {
     uint64_t base;
     uint32_t words[CSP_GENERATED_WORDS];
     /* What the words are. */
-    uint8_t what[CSP_GENERATED_WORDS]; /* see trace_generator.c */
+    uint8_t what[CSP_GENERATED_WORDS]; /* enum what in generator_state.h */
     uint32_t target[CSP_GENERATED_WORDS];
     struct csp_block_cache *blocks;
 };
