@@ -101,13 +101,18 @@ uint32_t csp_intern_hashed(struct csp_intern *table, const void *data, size_t si
     return add(table, slot, copy, size, hash);
 }
 
-uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size)
+uint32_t csp_intern_kept_hashed(struct csp_intern *table, const void *data, size_t size,
+                                uint32_t hash)
 {
     if (table->entries.len * 2 >= table->slot_count)
         grow(table);
-    uint32_t hash = (uint32_t)XXH3_64bits(data, size);
     uint64_t *slot = slot_of(table, data, size, hash);
     return *slot ? (uint32_t)*slot - 1 : add(table, slot, data, size, hash);
+}
+
+uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size)
+{
+    return csp_intern_kept_hashed(table, data, size, csp_intern_hash(data, size));
 }
 
 uint32_t csp_intern_string(struct csp_intern *table, const char *text)

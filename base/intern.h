@@ -40,6 +40,8 @@ void csp_intern_fetch_slot(const struct csp_intern *table, uint32_t hash);
 void csp_intern_fetch_entry(const struct csp_intern *table, uint32_t hash);
 void csp_intern_fetch_data(const struct csp_intern *table, uint32_t hash);
 uint32_t csp_intern_hashed(struct csp_intern *table, const void *data, size_t size, uint32_t hash);
+uint32_t csp_intern_kept_hashed(struct csp_intern *table, const void *data, size_t size,
+                                uint32_t hash);
 /* The number of these bytes, or CSP_INTERN_NONE. */
 uint32_t csp_intern_find(const struct csp_intern *table, const void *data, size_t size);
 static inline const char *csp_intern_text(const struct csp_intern *table, uint32_t id)

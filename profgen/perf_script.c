@@ -140,7 +140,7 @@ static int join(struct part *parts, unsigned count, struct csp_address_map *map,
         }
         error = part->error;
         if (part->set != set && !error)
-            csp_sample_set_take(set, part->set);
+            csp_sample_set_take(set, part->set, count);
         add_stats(stats, &part->stats);
     }
     if (!error) {

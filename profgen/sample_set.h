@@ -200,8 +200,10 @@ static inline uint64_t csp_sample_set_times(struct csp_sample_set *set, uint64_t
     set->saturated++;
     return UINT64_MAX;
 }
-/* The same of a set that keeps the same of its samples, without copying them: it is empty then. */
-void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other);
+/* The same of a set that keeps the same of its samples, without copying them, by one or more
+ * threads: it is empty then. */
+void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other,
+                         unsigned threads);
 /* Looks up what the branches of a set are, which is not known of one that was read from a file.
  * Returns false when one of them is not in the program. */
 bool csp_sample_set_describe(struct csp_sample_set *set, const struct csp_program *program);

@@ -1,6 +1,7 @@
 #include "profgen/sample_set.h"
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "base/saturate.h"
 
 #include <string.h>
@@ -76,22 +77,66 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
     free(to.callers);
 }
 
-void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other)
+/* Samples of one set that go to another. */
+struct taking {
+    struct csp_sample_set *other;
+    struct renumbering to;
+    uint32_t *hashes; /* of the samples, renumbered */
+    unsigned threads;
+};
+
+static struct csp_flat_sample *taken_sample(const struct taking *taking, size_t i)
 {
-    struct renumbering to = renumber(set, other);
-    csp_sample_set_merge_stats(set, &other->stats, 1);
-    for (size_t i = 0; i < other->counts.len; i++) {
-        struct csp_flat_sample *sample = (void *)(uintptr_t)other->samples.entries.data[i].data;
-        sample->callers = to.callers[sample->callers];
+    return (void *)(uintptr_t)csp_sample_set_at(taking->other, i);
+}
+
+/* Renumbers one thread's part of the samples. */
+static void renumber_samples(void *user, unsigned worker)
+{
+    const struct taking *taking = user;
+    size_t count = taking->other->counts.len;
+    size_t end = count * (worker + 1) / taking->threads;
+    for (size_t i = count * worker / taking->threads; i < end; i++) {
+        struct csp_flat_sample *sample = taken_sample(taking, i);
+        sample->callers = taking->to.callers[sample->callers];
         for (uint32_t b = 0; b < sample->branch_len; b++)
-            sample->branches[b] = to.branches[sample->branches[b]];
-        uint32_t number = csp_intern_kept(&set->samples, sample, csp_flat_size(sample));
+            sample->branches[b] = taking->to.branches[sample->branches[b]];
+        taking->hashes[i] = csp_intern_hash(sample, csp_flat_size(sample));
+    }
+}
+
+/* Fetches what looking up the samples after one will need: some are in each step. */
+static void fetch_ahead(const struct csp_sample_set *set, const struct taking *taking, size_t i)
+{
+    enum { AHEAD = 6 };
+    size_t count = taking->other->counts.len;
+    if (i + 3 * AHEAD < count)
+        csp_intern_fetch_slot(&set->samples, taking->hashes[i + 3 * AHEAD]);
+    if (i + 2 * AHEAD < count)
+        csp_intern_fetch_entry(&set->samples, taking->hashes[i + 2 * AHEAD]);
+    if (i + AHEAD < count)
+        csp_intern_fetch_data(&set->samples, taking->hashes[i + AHEAD]);
+}
+
+void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other, unsigned threads)
+{
+    size_t count = other->counts.len;
+    struct taking taking = {.other = other, .to = renumber(set, other), .threads = threads};
+    taking.hashes = csp_malloc((count + 1) * sizeof *taking.hashes);
+    csp_parallel(threads, renumber_samples, &taking);
+    csp_sample_set_merge_stats(set, &other->stats, 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct csp_flat_sample *sample = taken_sample(&taking, i);
+        fetch_ahead(set, &taking, i);
+        uint32_t number =
+            csp_intern_kept_hashed(&set->samples, sample, csp_flat_size(sample), taking.hashes[i]);
         csp_sample_set_count_at(set, number, other->counts.data[i]);
     }
     csp_arena_take(&set->samples.arena, &other->samples.arena);
     set->saturated += other->saturated;
-    free(to.branches);
-    free(to.callers);
+    free(taking.to.branches);
+    free(taking.to.callers);
+    free(taking.hashes);
     csp_sample_set_free(other);
     *other = csp_sample_set_like(set);
 }
