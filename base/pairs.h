@@ -55,6 +55,17 @@ static inline void csp_pairs_fetch(const struct csp_pairs *pairs, uint64_t first
         __builtin_prefetch(&pairs->slots[csp_pairs_hash(first, second) & pairs->mask]);
 }
 
+/* The same of the pair itself, when that was fetched. Returns the number that it most likely has,
+ * or CSP_NO_PAIR. */
+static inline uint32_t csp_pairs_fetch_pair(const struct csp_pairs *pairs, uint64_t first,
+                                            uint64_t second)
+{
+    uint32_t slot = pairs->slots ? pairs->slots[csp_pairs_hash(first, second) & pairs->mask] : 0;
+    if (slot)
+        __builtin_prefetch(&pairs->list.data[slot - 1]);
+    return slot - 1;
+}
+
 /* As csp_pairs_add, for loops where nearly all pairs are known. */
 static inline uint32_t csp_pairs_at(struct csp_pairs *pairs, uint64_t first, uint64_t second)
 {

@@ -108,20 +108,21 @@ static const struct csp_text_branch *find_branch(struct reader *reader, uint64_t
                                                 csp_address_map_find(reader->map, from),
                                                 csp_address_map_find(reader->map, to));
         const struct csp_branch_tally tally = csp_sample_set_tally(reader->set, number);
-        csp_vec_push(&branches->list,
-                     (struct csp_text_branch){.number = number,
-                                              .tally = tally.inside | tally.impossible << 1});
+        csp_vec_push(
+            &branches->list,
+            (struct csp_text_branch){.number = number,
+                                     .tally = tally.inside | (uint64_t)tally.impossible << 32});
     }
     return &branches->list.data[place];
 }
 
-static inline void add_branch(struct reader *reader, const struct csp_text_branch *branch)
+static void add_branch(struct reader *reader, const struct csp_text_branch *branch)
 {
     reader->seen++;
-    reader->tally.inside += branch->tally & 1;
-    reader->tally.impossible += branch->tally >> 1;
-    csp_vec_push(&reader->numbers, branch->number);
-    reader->numbers.len -= branch->number == CSP_NO_BRANCH;
+    reader->tally.inside += (uint32_t)branch->tally;
+    reader->tally.impossible += (uint32_t)(branch->tally >> 32);
+    if (branch->number != CSP_NO_BRANCH)
+        csp_vec_push(&reader->numbers, branch->number);
 }
 
 /* The branches in the rest of a line, and the end of their sample. */
@@ -229,27 +230,37 @@ static inline uint32_t read_branch(struct reader *reader, uint32_t before, const
     return place;
 }
 
-/* The line of branches that begins at `at`. Returns its end, or null when it is none; nothing was
+/* The line of branches that begins at `line`. Returns its end, or null when it is none; nothing was
  * read then. */
-static const char *read_branches_fast(struct reader *reader, const char *at, const char *end)
+static const char *read_branches_fast(struct reader *reader, const char *line, const char *end)
 {
+    const char *at = line;
     uint32_t place = read_branch(reader, 0, at, &at);
     if (!place)
         return NULL;
-    for (;;) {
-        add_branch(reader, &reader->branches.list.data[place]);
-        if (*at == '\n') {
-            finish_sample(reader);
-            return at + 1;
-        }
-        place = read_branch(reader, place, at, &at);
-        if (place)
-            continue;
-        struct csp_text rest = {at, end}, line;
-        csp_line_next(&rest, &line);
-        read_branches(reader, line);
-        return rest.at;
+    uint64_t seen = 0, tally = 0;
+    size_t len = 0;
+    do {
+        const struct csp_text_branch *branch = &reader->branches.list.data[place];
+        if (len == reader->numbers.cap)
+            csp_vec_reserve(&reader->numbers, len + 64);
+        reader->numbers.data[len] = branch->number;
+        len += branch->number != CSP_NO_BRANCH;
+        tally += branch->tally;
+        seen++;
+    } while (*at != '\n' && (place = read_branch(reader, place, at, &at)));
+    reader->numbers.len = len;
+    reader->seen = seen;
+    reader->tally.inside = (uint32_t)tally;
+    reader->tally.impossible = (uint32_t)(tally >> 32);
+    if (*at == '\n') {
+        finish_sample(reader);
+        return at + 1;
     }
+    struct csp_text other = {at, end}, rest;
+    csp_line_next(&other, &rest);
+    read_branches(reader, rest);
+    return other.at;
 }
 
 /* The kinds of lines that nearly all are, in their usual form: frames, branches and blank ones.
@@ -338,28 +349,40 @@ static void read_sample(struct reader *reader, const struct csp_sample_text *tex
         csp_text_samples_keep(&reader->texts, text, &reader->last);
 }
 
+enum { MOST_AT_ONCE = 16 }; /* samples that are being fetched */
+
+/* The texts of the next samples; returns how many. */
+static size_t find_samples(struct reader *reader, const char *at, const char *end,
+                           struct csp_sample_text *texts)
+{
+    size_t count = 0;
+    while (count < MOST_AT_ONCE && csp_sample_text_next(at, end, &texts[count])) {
+        struct csp_sample_text *text = &texts[count++];
+        at = text->end;
+        if (text->rest)
+            csp_text_samples_key(&reader->texts, text,
+                                 text->has_leaf ? leaf_kind(reader, text->leaf) : 0);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (texts[i].rest)
+            csp_text_samples_fetch(&reader->texts, &texts[i]);
+    return count;
+}
+
 static void read_block(struct reader *reader, struct csp_text block)
 {
-    enum { MOST = 16 }; /* so many are being fetched */
-    struct csp_sample_text texts[MOST];
-    size_t count;
+    struct csp_sample_text texts[MOST_AT_ONCE];
     const char *at = block.at;
-    do {
-        for (count = 0; count < MOST && csp_sample_text_next(at, block.end, &texts[count]);
-             count++) {
-            struct csp_sample_text *text = &texts[count];
-            at = text->end;
-            if (text->rest)
-                csp_text_samples_key(&reader->texts, text,
-                                     text->has_leaf ? leaf_kind(reader, text->leaf) : 0);
-        }
+    size_t count;
+    while ((count = find_samples(reader, at, block.end, texts))) {
         uint32_t mappings = reader->mappings;
         for (size_t i = 0; i < count; i++) {
             if (reader->mappings != mappings)
-                texts[i].rest = NULL; /* told by what is forgotten */
+                texts[i].rest = NULL; /* its key is of what was forgotten */
             read_sample(reader, &texts[i], block.end);
         }
-    } while (count == MOST);
+        at = texts[count - 1].end;
+    }
     read_lines(reader, at, block.end, block.end);
 }
 

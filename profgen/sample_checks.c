@@ -124,6 +124,14 @@ static unsigned check_branches(struct checker *checker, const struct csp_flat_sa
     return broken;
 }
 
+static bool begins_with(const uint64_t *callers, uint32_t len, const csp_frames *calls)
+{
+    size_t same = 0;
+    while (same < len && same < calls->len && callers[same] == calls->data[same])
+        same++;
+    return same == calls->len;
+}
+
 /* The open calls must be in the call stack, in order. Only the innermost may be missing, because
  * its callee may not have a frame yet; but then it is none of the function that is there instead.
  */
@@ -136,6 +144,10 @@ static unsigned check_stack(struct checker *checker, size_t number)
     if (!len)
         return 0;
     csp_sample_open_calls(&checker->history, checker->set, number, &checker->open);
+    if (begins_with(callers, len, &checker->open)) {
+        checker->set->checked.data[number] |= CSP_CHECKED_COMPLETE;
+        return 0;
+    }
     for (size_t i = 0; i < checker->open.len && next < len; i++) {
         uint64_t call = checker->open.data[i];
         uint32_t at = next;
@@ -169,7 +181,7 @@ static void check_samples(void *user, unsigned number)
     for (size_t i = checker->first; i < checker->end; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, i);
         unsigned broken = check_runs(checker, sample);
-        checker->set->possible.data[i] = !broken;
+        checker->set->checked.data[i] = broken ? 0 : CSP_CHECKED_POSSIBLE;
         broken |= check_leaf(sample) | check_branches(checker, sample) | check_stack(checker, i);
         stats->checked += counts[i];
         for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
@@ -197,8 +209,8 @@ void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *
     unsigned count = threads ? threads : 1;
     struct checker *checkers = csp_calloc(count, sizeof *checkers);
     size_t branches = set->branches.list.len;
-    csp_vec_reserve(&set->possible, set->counts.len);
-    set->possible.len = set->counts.len;
+    csp_vec_reserve(&set->checked, set->counts.len);
+    set->checked.len = set->counts.len;
     for (unsigned i = 0; i < count; i++) {
         checkers[i] = (struct checker){.program = program, .set = set, .rules = rules};
         checkers[i].first = set->counts.len * i / count;

@@ -40,12 +40,18 @@ enum csp_run_verdict csp_sample_run_judge(struct csp_history_reader *reader,
     return (enum csp_run_verdict)recent->verdict;
 }
 
+static bool is_checked(const struct csp_sample_set *set, size_t number,
+                       enum csp_checked_sample what)
+{
+    return number < set->checked.len && (set->checked.data[number] & what);
+}
+
 /* The calls and returns of a history, newest first: nothing else opens or closes a call. */
 static void read_history(struct csp_history_reader *reader, const struct csp_sample_set *set,
                          size_t number)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
-    bool possible = number < set->possible.len && set->possible.data[number];
+    bool possible = is_checked(set, number, CSP_CHECKED_POSSIBLE);
     struct csp_history *history = &reader->history;
     history->branches.len = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
@@ -80,6 +86,8 @@ bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sa
     const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
     const struct csp_functions *functions = &reader->program->functions;
     uint32_t len;
+    if (is_checked(set, number, CSP_CHECKED_COMPLETE))
+        return false;
     const uint64_t *callers = csp_flat_callers(set, sample, &len);
     read_history(reader, set, number);
     reader->recorded.len = 0;

@@ -59,14 +59,6 @@ uint32_t csp_sample_set_branch(struct csp_sample_set *set, const struct csp_prog
     return number;
 }
 
-struct csp_branch_tally csp_sample_set_tally(const struct csp_sample_set *set, uint32_t branch)
-{
-    if (branch == CSP_NO_BRANCH)
-        return (struct csp_branch_tally){.external = 1};
-    const struct csp_set_branch *info = &set->branch_infos.data[branch];
-    return (struct csp_branch_tally){.inside = info->inside, .impossible = info->impossible};
-}
-
 void csp_sample_set_saw_branches(struct csp_sample_set *set, const struct csp_branch_tally *tally,
                                  uint64_t count)
 {
@@ -305,7 +297,7 @@ void csp_sample_set_free(struct csp_sample_set *set)
     csp_intern_free(&set->callers);
     csp_intern_free(&set->samples);
     csp_vec_free(&set->counts);
-    csp_vec_free(&set->possible);
+    csp_vec_free(&set->checked);
     csp_vec_free(&set->frames);
     csp_vec_free(&set->numbers);
     csp_buf_free(&set->scratch);

@@ -43,15 +43,21 @@ struct csp_set_branch {
     uint64_t call;   /* of a return: the call before where it went, or 0 */
 };
 
+/* What checking a sample found out that unwinding it asks for again: bits. */
+enum csp_checked_sample {
+    CSP_CHECKED_POSSIBLE = 1 << 0, /* all runs of its history can have been */
+    CSP_CHECKED_COMPLETE = 1 << 1, /* its callchain has all the callers that the history shows */
+};
+
 struct csp_sample_set {
     struct csp_pairs branches; /* distinct ones, from and to */
     CSP_VEC(struct csp_set_branch) branch_infos;
     struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
-    CSP_VEC(uint8_t) possible; /* of samples that were checked: all their runs can have been */
-    uint64_t put_aside;        /* how often all samples were: then numbers are others' */
-    uint64_t saturated;        /* additions after which a count stayed at its maximum */
+    CSP_VEC(uint8_t) checked; /* what is known of samples that were: enum csp_checked_sample */
+    uint64_t put_aside;       /* how often all samples were: then numbers are others' */
+    uint64_t saturated;       /* additions after which a count stayed at its maximum */
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
     CSP_VEC(uint64_t) frames;  /* scratch, like … */
@@ -137,7 +143,15 @@ struct csp_branch_tally {
 };
 
 /* Of one branch. */
-struct csp_branch_tally csp_sample_set_tally(const struct csp_sample_set *set, uint32_t branch);
+static inline struct csp_branch_tally csp_sample_set_tally(const struct csp_sample_set *set,
+                                                           uint32_t branch)
+{
+    if (branch == CSP_NO_BRANCH)
+        return (struct csp_branch_tally){.external = 1};
+    const struct csp_set_branch *info = &set->branch_infos.data[branch];
+    return (struct csp_branch_tally){.inside = info->inside, .impossible = info->impossible};
+}
+
 void csp_sample_set_saw_branches(struct csp_sample_set *set, const struct csp_branch_tally *tally,
                                  uint64_t count);
 

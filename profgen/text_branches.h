@@ -20,7 +20,7 @@ struct csp_text_branch {
     struct csp_branch_text text;
     uint32_t next;   /* the branch that came after it last: a place in the list */
     uint32_t number; /* for the reader */
-    uint32_t tally;  /* for the reader */
+    uint64_t tally;  /* for the reader */
 };
 
 struct csp_text_branches {

@@ -53,6 +53,14 @@ void csp_text_samples_key(const struct csp_text_samples *samples, struct csp_sam
     csp_pairs_fetch(&samples->keys, text->key.first, text->key.second);
 }
 
+void csp_text_samples_fetch(const struct csp_text_samples *samples,
+                            const struct csp_sample_text *text)
+{
+    uint32_t likely = csp_pairs_fetch_pair(&samples->keys, text->key.first, text->key.second);
+    if (likely != CSP_NO_PAIR)
+        __builtin_prefetch(&samples->list.data[likely]);
+}
+
 const struct csp_text_sample *csp_text_samples_find(const struct csp_text_samples *samples,
                                                     const struct csp_sample_text *text)
 {

@@ -35,6 +35,9 @@ bool csp_sample_text_next(const char *at, const char *end, struct csp_sample_tex
  * looked for. */
 void csp_text_samples_key(const struct csp_text_samples *samples, struct csp_sample_text *text,
                           uint32_t leaf);
+/* Fetches what will be looked at when it is found, some samples after its key was made. */
+void csp_text_samples_fetch(const struct csp_text_samples *samples,
+                            const struct csp_sample_text *text);
 /* The sample that looks like this one, or null. */
 const struct csp_text_sample *csp_text_samples_find(const struct csp_text_samples *samples,
                                                     const struct csp_sample_text *text);
