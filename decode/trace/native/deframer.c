@@ -32,6 +32,39 @@ static void open_run(struct csp_deframer *deframer, uint8_t id, uint32_t start)
     csp_vec_push(&deframer->runs, run);
 }
 
+static void change_source(struct csp_deframer *deframer, uint8_t id, uint32_t length)
+{
+    if (id == deframer->id)
+        return;
+    close_run(deframer, length);
+    deframer->id = id;
+    open_run(deframer, id, length);
+}
+
+/* The low bits of data, which its last byte has. */
+static void restore_low_bits(uint64_t *low, uint64_t *high)
+{
+    *low |= spread(*high >> 56 & 15);
+    *high = (*high & UINT64_MAX >> 8) | spread(*high >> 60);
+}
+
+/* A frame in which byte `at` names a source, and no other: what is behind it moves up. Whether the
+ * source changes there or one byte later is in the place of its low bit. */
+static uint32_t unpack_change(struct csp_deframer *deframer, uint64_t low, uint64_t high,
+                              unsigned at, uint32_t length)
+{
+    uint8_t *out = deframer->bytes.data + length, bytes[2 * CSP_FRAME_SIZE] = {0};
+    bool is_later = high >> (56 + at / 2) & 1 && at < CSP_FRAME_SIZE - 2;
+    uint8_t id = (uint8_t)((at < 8 ? low >> 8 * at : high >> 8 * (at - 8)) & 0xff) >> 1;
+    restore_low_bits(&low, &high);
+    memcpy(bytes, &low, 8);
+    memcpy(bytes + 8, &high, 8);
+    memcpy(out, bytes, CSP_FRAME_SIZE);
+    memcpy(out + at, bytes + at + 1, CSP_FRAME_SIZE);
+    change_source(deframer, id, length + at + is_later);
+    return length + CSP_FRAME_SIZE - 2;
+}
+
 /* A frame in which the source changes. Returns where its bytes end. */
 static uint32_t unpack_mixed(struct csp_deframer *deframer, const uint8_t *frame, uint32_t length)
 {
@@ -43,11 +76,8 @@ static uint32_t unpack_mixed(struct csp_deframer *deframer, const uint8_t *frame
             out[length++] = (uint8_t)(frame[i] | flag);
         if (is_id && flag && i < 14)
             out[length++] = frame[i + 1];
-        if (is_id && frame[i] >> 1 != deframer->id) {
-            close_run(deframer, length);
-            deframer->id = frame[i] >> 1;
-            open_run(deframer, deframer->id, length);
-        }
+        if (is_id)
+            change_source(deframer, frame[i] >> 1, length);
         if (!(is_id && flag) && i < 14)
             out[length++] = frame[i + 1];
     }
@@ -58,6 +88,17 @@ static bool is_barrier(uint64_t low, uint64_t high)
 {
     const uint64_t two_syncs = UINT64_C(0x7fffffff7fffffff);
     return low == two_syncs && high == two_syncs;
+}
+
+/* The byte that names a source, if there is a single one; else -1. */
+static int only_name(uint64_t low, uint64_t high)
+{
+    uint64_t first = low & even_low_bits, second = high & even_low_bits;
+    if (first && !second && !(first & (first - 1)))
+        return __builtin_ctzll(first) / 8;
+    if (second && !first && !(second & (second - 1)))
+        return 8 + __builtin_ctzll(second) / 8;
+    return -1;
 }
 
 static void take_barrier(struct csp_deframer *deframer, uint32_t length)
@@ -83,14 +124,16 @@ void csp_deframe(struct csp_deframer *deframer, const uint8_t *data, uint32_t fr
         __builtin_prefetch(data + AHEAD);
         *frames++ = length;
         if ((low | high) & even_low_bits) {
-            if (is_barrier(low, high))
+            int named = only_name(low, high);
+            if (named >= 0)
+                length = unpack_change(deframer, low, high, (unsigned)named, length);
+            else if (is_barrier(low, high))
                 take_barrier(deframer, length);
             else
                 length = unpack_mixed(deframer, data, length);
             continue;
         }
-        low |= spread(high >> 56 & 15);
-        high = (high & UINT64_MAX >> 8) | spread(high >> 60);
+        restore_low_bits(&low, &high);
         memcpy(out + length, &low, 8);
         memcpy(out + length + 8, &high, 8);
         length += CSP_FRAME_SIZE - 1;
