@@ -14,6 +14,7 @@
  * same is the same. recall: found of those spoiled. precision: spoiled of those found. The
  * recording may be damaged: samples without a window before any was spoiled are counted apart. */
 #include "profgen/recording_input.h"
+#include "profgen/sample_mapper.h"
 #include "validate/recording_trust.h"
 
 #include "base/alloc.h"
@@ -49,6 +50,7 @@ struct bench {
     struct csp_map alone;   /* … and of those that have no window, whatever they say */
     enum kind kind;
     struct csp_sample_set one;
+    struct csp_sample_mapper mapper; /* to it */
     uint64_t random;
     /* Of one run. */
     uint64_t seen, lost, spoiled_seen, by_stitching, by_rules, false_alarms;
@@ -191,23 +193,24 @@ static uint64_t spoil(struct bench *bench, enum kind kind, unsigned every, const
     return bench->spoiled.len;
 }
 
-static bool breaks_a_rule(struct bench *bench, const struct csp_sample *mapped)
+static bool breaks_a_rule(struct bench *bench, const struct csp_sample *sample)
 {
     struct csp_sample_check_stats stats = {0};
     bench->one = (struct csp_sample_set){.contexts = true};
-    csp_sample_set_add(&bench->one, &bench->program, mapped);
+    csp_sample_mapper_add(&bench->mapper, sample);
     csp_sample_set_check(&bench->one, &bench->program, CSP_TRUST_RULES, 1, &stats);
     csp_sample_set_free(&bench->one);
     return stats.rejected != 0;
 }
 
-static int on_sample(void *user, const struct csp_sample *sample, const struct csp_sample *mapped)
+static int on_sample(void *user, const struct csp_sample *sample, uint64_t leaf)
 {
     struct bench *bench = user;
     bool spoiled = csp_map_find(&bench->spoiled, sample->time) != NULL;
     bool stitched = sample->verdict == CSP_VERDICT_EXACT || sample->verdict == CSP_VERDICT_TIME ||
                     sample->verdict == CSP_VERDICT_ORDER;
-    bool broken = stitched && breaks_a_rule(bench, mapped);
+    bool broken = stitched && breaks_a_rule(bench, sample);
+    (void)leaf;
     if (bench->kind == CLEAN && !stitched)
         *csp_map_at(&bench->alone, sample->time) = 1;
     bench->seen++;
@@ -230,6 +233,7 @@ static void read_spoiled(struct bench *bench, const char *path)
     struct csp_profgen profgen;
     struct csp_profgen_options options = csp_profgen_defaults();
     struct csp_recording *recording;
+    const struct csp_build_id *another;
     const struct csp_recording_watch watch = {.sample = on_sample, .user = bench};
     const struct csp_recording_how how = {
         .engine = csp_engine_create_native, .threads = 1, .watch = &watch};
@@ -238,7 +242,11 @@ static void read_spoiled(struct bench *bench, const char *path)
     bench->by_stitching = bench->by_rules = bench->false_alarms = 0;
     stop(csp_recording_open(&recording, path, &(struct csp_image_options){0}, &bench->diag));
     stop(csp_profgen_open(&profgen, &options, &bench->diag));
+    csp_sample_mapper_begin(&bench->mapper, &bench->program, csp_recording_spaces(recording),
+                            &another);
+    bench->mapper.set = &bench->one;
     stop(csp_profgen_recording(&profgen, recording, &how, &bench->diag));
+    csp_sample_mapper_free(&bench->mapper);
     csp_profgen_close(&profgen);
     csp_recording_close(recording);
 }

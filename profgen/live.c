@@ -61,27 +61,21 @@ struct watcher { /* of one slice */
 
 static bool watcher_counts(void *user, const struct csp_sample *sample)
 {
-    const struct csp_live_slice *slice = ((struct watcher *)user)->slice;
-    return slice->counts(slice->slice, sample->cpu, sample->time);
-}
-
-static int watcher_sample(void *user, const struct csp_sample *recorded,
-                          const struct csp_sample *mapped)
-{
-    struct csp_live_stats *stats = &((struct watcher *)user)->live->stats;
-    (void)mapped;
-    stats->stitched += recorded->verdict != CSP_VERDICT_NONE;
-    if (recorded->verdict == CSP_VERDICT_NONE && recorded->unstitched < CSP_UNSTITCHED_COUNT)
-        stats->unstitched[recorded->unstitched]++;
-    return 0;
+    const struct watcher *watcher = user;
+    struct csp_live_stats *stats = &watcher->live->stats;
+    if (!watcher->slice->counts(watcher->slice->slice, sample->cpu, sample->time))
+        return false;
+    stats->stitched += sample->verdict != CSP_VERDICT_NONE;
+    if (sample->verdict == CSP_VERDICT_NONE && sample->unstitched < CSP_UNSTITCHED_COUNT)
+        stats->unstitched[sample->unstitched]++;
+    return true;
 }
 
 static int add_slice(struct csp_live *live, const struct csp_live_slice *slice)
 {
     struct csp_recording *recording = NULL;
     struct watcher watcher = {live, slice};
-    const struct csp_recording_watch watch = {
-        .sample = watcher_sample, .counts = watcher_counts, .user = &watcher};
+    const struct csp_recording_watch watch = {.counts = watcher_counts, .user = &watcher};
     const struct csp_recording_how how = {
         .engine = csp_engine_create_native, .threads = 1, .watch = &watch};
     int error = csp_recording_open(&recording, slice->path, &live->options.images, diag_of(live));

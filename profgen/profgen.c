@@ -115,12 +115,6 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
     return error;
 }
 
-void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample)
-{
-    csp_profgen_decide_mode(gen, sample->callchain_len != 0);
-    csp_sample_set_add(&gen->set, &gen->program, sample);
-}
-
 int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
     struct csp_file file;

@@ -2,7 +2,7 @@
  *
  *     csp_profgen_open(&gen, &options, diag);          the binary
  *     csp_profgen_perf_script(&gen, path, diag);       any number of inputs, or …
- *     csp_profgen_sample(&gen, &sample);               … samples one by one, or …
+ *     csp_profgen_recording(&gen, recording, …);       (profgen/recording_input.h) or …
  *     csp_profgen_unsymbolized(&gen, path, diag);      … counters, or …
  *     csp_profgen_profile(&gen, path, diag);           … a profile to finish differently
  *     csp_profgen_finish(&gen, &out, diag);            the profile
@@ -106,9 +106,6 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
                      struct csp_diag *diag);
 /* Adds the samples of a perf-script text. Errors: CSP_ERR_INPUT, CSP_ERR_IO. */
 int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
-/* Adds one sample, its addresses being the binary's own or CSP_EXTERNAL. In the automatic mode the
- * first sample decides whether there are contexts. */
-void csp_profgen_sample(struct csp_profgen *gen, const struct csp_sample *sample);
 /* Makes counters of the samples that were added so far, and forgets the samples, whose number grows
  * with time while that of counters is the program's. The profile is the same. Not for aggregates.
  */

@@ -7,6 +7,7 @@
 #include "decode/recording_key.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/recording_store.h"
+#include "profgen/sample_mapper.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -18,12 +19,6 @@ enum {
      * call stacks there are to unwind. */
     INSTRUCTIONS_PER_CUT = 1000,
 };
-
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /* Which program each process runs, told by the order of what is mapped: the kernel maps the program
  * before anything that it needs. */
@@ -137,131 +132,46 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
     return error;
 }
 
-/* Addresses of a process that one segment of the program is mapped to, from `start` on. */
-struct stretch {
-    uint64_t start, size;
-    uint64_t address; /* of `start`, in the program */
-};
-
 struct reader {
     struct csp_profgen *gen;
     struct csp_sample_set *set; /* to add to; null: to that of `gen`, sample by sample */
     const struct csp_recording_watch *watch;
-    const struct csp_spaces *spaces;
-    uint8_t *ours;          /* by number of the file: it is the program */
-    struct stretch stretch; /* of the last address, in the space `version` of `pid` */
-    uint32_t pid, version;
-    uint64_t time;
-    CSP_VEC(uint64_t) frames;
-    CSP_VEC(struct csp_branch) branches;
+    struct csp_sample_mapper mapper;
 };
-
-static struct stretch stretch_of(const struct csp_mapping *mapping,
-                                 const struct csp_program_segment *segment)
-{
-    uint64_t first = mapping->page_offset, last = first + (mapping->end - mapping->start);
-    first = first > segment->offset ? first : segment->offset;
-    last =
-        last < segment->offset + segment->file_size ? last : segment->offset + segment->file_size;
-    return (struct stretch){.start = mapping->start + (first - mapping->page_offset),
-                            .size = last - first,
-                            .address = segment->address + (first - segment->offset)};
-}
-
-/* Where in the program an address is, or CSP_EXTERNAL: of another stretch than the last one. */
-static uint64_t map_elsewhere(struct reader *reader, uint64_t address)
-{
-    const struct csp_mapping *mapping =
-        csp_spaces_find(reader->spaces, reader->pid, reader->time, address);
-    if (!mapping || !reader->ours[mapping->binary])
-        return CSP_EXTERNAL;
-    uint64_t offset = address - mapping->start + mapping->page_offset;
-    const struct csp_program_segment *segment =
-        csp_program_segment_at(&reader->gen->program, offset);
-    if (!segment)
-        return CSP_EXTERNAL;
-    /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
-    if (!mapping->kernel)
-        reader->stretch = stretch_of(mapping, segment);
-    return segment->address + (offset - segment->offset);
-}
-
-static inline uint64_t map_address(struct reader *reader, uint64_t address)
-{
-    const struct stretch *stretch = &reader->stretch;
-    return address - stretch->start < stretch->size ? stretch->address + (address - stretch->start)
-                                                    : map_elsewhere(reader, address);
-}
-
-static void enter_space(struct reader *reader, const struct csp_sample *sample)
-{
-    uint32_t version = csp_spaces_version(reader->spaces, sample->pid, sample->time);
-    if (sample->pid != reader->pid || version != reader->version)
-        reader->stretch = (struct stretch){0};
-    reader->pid = sample->pid;
-    reader->version = version;
-    reader->time = sample->time;
-}
 
 static int on_sample(void *user, const struct csp_sample *sample)
 {
     struct reader *reader = user;
     const struct csp_recording_watch *watch = reader->watch;
-    struct csp_sample mapped = *sample;
     if (watch && watch->counts && !watch->counts(watch->user, sample))
         return 0;
-    enter_space(reader, sample);
-    reader->frames.len = reader->branches.len = 0;
-    for (uint32_t i = 0; i < sample->callchain_len; i++)
-        csp_vec_push(&reader->frames, map_address(reader, sample->callchain[i]));
-    csp_vec_reserve(&reader->branches, sample->branch_len);
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        struct csp_branch *branch = &reader->branches.data[reader->branches.len++];
-        *branch = sample->branches[i];
-        branch->from = map_address(reader, branch->from);
-        branch->to = map_address(reader, branch->to);
-    }
-    mapped.callchain = reader->frames.data;
-    mapped.branches = reader->branches.data;
-    mapped.start = sample->start ? map_address(reader, sample->start) : 0;
-    /* The end is not part of the range: what counts is where the instruction before it is. */
-    uint64_t last = sample->end ? map_address(reader, sample->end - 1) : CSP_EXTERNAL;
-    mapped.end = last == CSP_EXTERNAL ? 0 : last + 1;
-    if (reader->set)
-        csp_sample_set_add(reader->set, &reader->gen->program, &mapped);
-    else
-        csp_profgen_sample(reader->gen, &mapped);
-    return watch && watch->sample ? watch->sample(watch->user, sample, &mapped) : 0;
+    if (!reader->set)
+        csp_profgen_decide_mode(reader->gen, sample->callchain_len != 0);
+    uint64_t leaf = csp_sample_mapper_add(&reader->mapper, sample);
+    return watch && watch->sample ? watch->sample(watch->user, sample, leaf) : 0;
 }
 
 /* Tells which files of the recording are the program. */
-static int find_program(struct reader *reader, const char *recording, struct csp_diag *diag)
+static int find_program(struct reader *reader, const struct csp_recording *recording,
+                        struct csp_diag *diag)
 {
     const struct csp_program *program = &reader->gen->program;
-    size_t count = csp_spaces_binary_count(reader->spaces), found = 0;
-    const struct csp_build_id *another = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct csp_binary *file = csp_spaces_binary(reader->spaces, i);
-        bool same_name = !strcmp(last_component(file->path), program->name);
-        if (file->build_id.size && program->build_id.size)
-            reader->ours[i] = csp_build_id_equal(&file->build_id, &program->build_id);
-        else
-            reader->ours[i] = same_name;
-        found += reader->ours[i];
-        if (same_name && !reader->ours[i])
-            another = &file->build_id;
-    }
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    const struct csp_build_id *another;
+    size_t found = csp_sample_mapper_begin(&reader->mapper, program,
+                                           csp_recording_spaces(recording), &another);
+    reader->mapper.set = reader->set ? reader->set : &reader->gen->set;
     if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
     char ours[41], theirs[41];
     csp_build_id_text(&program->build_id, ours);
     if (!another)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", recording,
+        return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", name,
                         program->path, ours[0] ? ours : "none");
     csp_build_id_text(another, theirs);
     return csp_fail(diag, CSP_ERR_INPUT,
                     "%s is not the %s that was recorded: its build-id is %s, in %s it is %s",
-                    program->path, program->name, ours, recording, theirs);
+                    program->path, program->name, ours, name, theirs);
 }
 
 static bool is_slice(const struct csp_recording_how *how)
@@ -318,7 +228,7 @@ static int decode_aggregate(struct reader *reader, struct csp_recording *recordi
 {
     *aggregate = begin_aggregate(reader->gen, recording);
     reader->set = &aggregate->set;
-    int error = find_program(reader, csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+    int error = find_program(reader, recording, diag);
     if (!error)
         error = decode(reader, recording, how, diag);
     aggregate->callchains = csp_sample_set_has_callchains(&aggregate->set);
@@ -361,7 +271,7 @@ static int add_samples(struct reader *reader, struct csp_recording *recording,
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     struct csp_digest digest;
     const csp_digests digests = {.data = &digest, .len = 1};
-    int error = find_program(reader, name, diag);
+    int error = find_program(reader, recording, diag);
     if (!error && gen->options.digests && !is_slice(how)) {
         csp_recording_digest(recording, digest.bytes);
         error = csp_digests_add(&gen->inputs, &digests, gen->options.duplicates, name, diag);
@@ -371,30 +281,14 @@ static int add_samples(struct reader *reader, struct csp_recording *recording,
     return error;
 }
 
-static struct reader begin(struct csp_profgen *gen, struct csp_recording *recording,
-                           const struct csp_recording_how *how)
-{
-    struct reader reader = {
-        .gen = gen, .watch = how->watch, .spaces = csp_recording_spaces(recording)};
-    reader.ours = csp_calloc(csp_spaces_binary_count(reader.spaces) + 1, 1);
-    return reader;
-}
-
-static void end(struct reader *reader)
-{
-    free(reader->ours);
-    csp_vec_free(&reader->frames);
-    csp_vec_free(&reader->branches);
-}
-
 int csp_recording_aggregate(struct csp_profgen *gen, struct csp_recording *recording,
                             const struct csp_recording_how *how, struct csp_aggregate *aggregate,
                             struct csp_diag *diag)
 {
-    struct reader reader = begin(gen, recording, how);
+    struct reader reader = {.gen = gen, .watch = how->watch};
     *aggregate = (struct csp_aggregate){0};
     int error = make_aggregate(&reader, recording, how, aggregate, diag);
-    end(&reader);
+    csp_sample_mapper_free(&reader.mapper);
     return error;
 }
 
@@ -404,9 +298,9 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
     struct csp_aggregate aggregate;
     int error;
     if (gen->options.compat || is_slice(how)) {
-        struct reader reader = begin(gen, recording, how);
+        struct reader reader = {.gen = gen, .watch = how->watch};
         error = add_samples(&reader, recording, how, diag);
-        end(&reader);
+        csp_sample_mapper_free(&reader.mapper);
         return error;
     }
     error = csp_recording_aggregate(gen, recording, how, &aggregate, diag);

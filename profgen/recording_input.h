@@ -17,8 +17,8 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
 
 /* Who else wants to see what is read; each may be null. A negative return stops. */
 struct csp_recording_watch {
-    /* A sample as it was recorded, and with its addresses in the program. */
-    int (*sample)(void *user, const struct csp_sample *recorded, const struct csp_sample *mapped);
+    /* A sample as it was recorded, and where in the program it was taken, or CSP_EXTERNAL. */
+    int (*sample)(void *user, const struct csp_sample *recorded, uint64_t leaf);
     const struct csp_trace_consumer *trace; /* with a user of its own */
     /* Which samples to add; the others are counted elsewhere. Given, the recording is a slice of a
      * longer one: neither the program nor samples need be in it, and it is no input by itself. */

@@ -61,23 +61,19 @@ static void name_file(struct collector *collector, const struct csp_sample *samp
     csp_buf_add_string(&collector->name, path);
 }
 
-/* False: the sample was taken outside of the program. */
-static bool name_function(struct collector *collector, const struct csp_sample *mapped)
+static void name_function(struct collector *collector, uint64_t address)
 {
     const struct csp_program *program = &collector->profgen->program;
-    if (!mapped->callchain_len || mapped->callchain[0] == CSP_EXTERNAL)
-        return false;
-    uint32_t function = csp_functions_at(&program->functions, mapped->callchain[0]);
+    uint32_t function = csp_functions_at(&program->functions, address);
     collector->name.len = 0;
     csp_buf_add_string(
         &collector->name,
         function == CSP_NO_FUNCTION
             ? "no function"
             : csp_intern_text(&program->names, program->functions.functions.data[function].name));
-    return true;
 }
 
-static int on_sample(void *user, const struct csp_sample *sample, const struct csp_sample *mapped)
+static int on_sample(void *user, const struct csp_sample *sample, uint64_t leaf)
 {
     struct collector *collector = user;
     count_sample(&collector->trust->all, sample);
@@ -85,14 +81,16 @@ static int on_sample(void *user, const struct csp_sample *sample, const struct c
     count_named(&collector->threads, &collector->name, sample);
     name_file(collector, sample);
     count_named(&collector->files, &collector->name, sample);
-    if (mapped && name_function(collector, mapped))
+    if (leaf != CSP_EXTERNAL) {
+        name_function(collector, leaf);
         count_named(&collector->functions, &collector->name, sample);
+    }
     return 0;
 }
 
 static int on_unmapped_sample(void *user, const struct csp_sample *sample)
 {
-    return on_sample(user, sample, NULL);
+    return on_sample(user, sample, CSP_EXTERNAL);
 }
 
 static int on_part(void *user, struct csp_trace_part *part)

@@ -1,0 +1,223 @@
+#include "profgen/sample_mapper.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
+                               const struct csp_spaces *spaces, const struct csp_build_id **another)
+{
+    size_t count = csp_spaces_binary_count(spaces), found = 0;
+    *mapper = (struct csp_sample_mapper){.program = program, .spaces = spaces, .oldest = 1};
+    mapper->ours = csp_calloc(count + 1, 1);
+    *another = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct csp_binary *file = csp_spaces_binary(spaces, i);
+        bool same_name = !strcmp(last_component(file->path), program->name);
+        if (file->build_id.size && program->build_id.size)
+            mapper->ours[i] = csp_build_id_equal(&file->build_id, &program->build_id);
+        else
+            mapper->ours[i] = same_name;
+        found += mapper->ours[i];
+        if (same_name && !mapper->ours[i])
+            *another = &file->build_id;
+    }
+    return found;
+}
+
+static struct csp_address_stretch stretch_of(const struct csp_mapping *mapping,
+                                             const struct csp_program_segment *segment)
+{
+    uint64_t first = mapping->page_offset, last = first + (mapping->end - mapping->start);
+    first = first > segment->offset ? first : segment->offset;
+    last =
+        last < segment->offset + segment->file_size ? last : segment->offset + segment->file_size;
+    return (struct csp_address_stretch){.start = mapping->start + (first - mapping->page_offset),
+                                        .size = last - first,
+                                        .address = segment->address + (first - segment->offset)};
+}
+
+static bool is_in(const struct csp_address_stretch *stretch, uint64_t address)
+{
+    return address - stretch->start < stretch->size;
+}
+
+/* The last stretch of the program goes into the first place, and what was there to the others. */
+static void keep_stretch(struct csp_sample_mapper *mapper, struct csp_address_stretch stretch)
+{
+    struct csp_address_stretch *place = &mapper->stretches[mapper->oldest];
+    if (stretch.address == CSP_EXTERNAL) {
+        *place = stretch;
+    } else {
+        *place = mapper->stretches[0];
+        mapper->stretches[0] = stretch;
+    }
+    mapper->oldest = mapper->oldest + 1 < CSP_MAPPER_STRETCHES ? mapper->oldest + 1 : 1;
+}
+
+/* An address that was in none of the last stretches. */
+static uint64_t look_up(struct csp_sample_mapper *mapper, uint64_t address)
+{
+    const struct csp_mapping *mapping =
+        csp_spaces_find(mapper->spaces, mapper->pid, mapper->time, address);
+    if (!mapping)
+        return CSP_EXTERNAL;
+    uint64_t offset = address - mapping->start + mapping->page_offset;
+    bool ours = mapper->ours[mapping->binary];
+    const struct csp_program_segment *segment =
+        ours ? csp_program_segment_at(mapper->program, offset) : NULL;
+    /* Old kernels say that they are mapped from zero on: theirs are not for other addresses. */
+    if (!mapping->kernel && segment)
+        keep_stretch(mapper, stretch_of(mapping, segment));
+    else if (!mapping->kernel && !ours)
+        keep_stretch(mapper, (struct csp_address_stretch){
+                                 mapping->start, mapping->end - mapping->start, CSP_EXTERNAL});
+    return segment ? segment->address + (offset - segment->offset) : CSP_EXTERNAL;
+}
+
+static uint64_t map_elsewhere(struct csp_sample_mapper *mapper, uint64_t address)
+{
+    for (int i = 1; i < CSP_MAPPER_STRETCHES; i++) {
+        const struct csp_address_stretch *stretch = &mapper->stretches[i];
+        if (is_in(stretch, address))
+            return stretch->address == CSP_EXTERNAL ? CSP_EXTERNAL
+                                                    : stretch->address + (address - stretch->start);
+    }
+    return look_up(mapper, address);
+}
+
+static inline uint64_t map_address(struct csp_sample_mapper *mapper, uint64_t address)
+{
+    const struct csp_address_stretch *stretch = &mapper->stretches[0];
+    return is_in(stretch, address) ? stretch->address + (address - stretch->start)
+                                   : map_elsewhere(mapper, address);
+}
+
+static void enter_space(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
+{
+    mapper->time = sample->time;
+    if (sample->pid == mapper->pid && sample->time >= mapper->from && sample->time <= mapper->to &&
+        mapper->version)
+        return;
+    uint32_t version = csp_spaces_version(mapper->spaces, sample->pid, sample->time);
+    if (sample->pid != mapper->pid || version != mapper->version)
+        for (int i = 0; i < CSP_MAPPER_STRETCHES; i++)
+            mapper->stretches[i] = (struct csp_address_stretch){0};
+    csp_spaces_unchanged(mapper->spaces, sample->time, &mapper->from, &mapper->to);
+    mapper->pid = sample->pid;
+    mapper->version = version;
+}
+
+static uint32_t find_branch(struct csp_sample_mapper *mapper, uint64_t from, uint64_t to)
+{
+    if (from == CSP_EXTERNAL && to == CSP_EXTERNAL)
+        return CSP_NO_BRANCH;
+    uint32_t known = csp_pairs_find(&mapper->set->branches, from, to);
+    return known != CSP_NO_PAIR ? known
+                                : csp_sample_set_branch(mapper->set, mapper->program, from, to);
+}
+
+/* Makes room for what came before each branch of the set. */
+static void reserve_before(struct csp_sample_mapper *mapper)
+{
+    while (mapper->before.len <= mapper->set->branches.list.len)
+        csp_vec_push(&mapper->before, 0);
+}
+
+/* Another branch than the one expected came before `newer`. */
+static uint32_t number_unexpected(struct csp_sample_mapper *mapper, uint32_t newer, uint64_t from,
+                                  uint64_t to)
+{
+    uint32_t number = find_branch(mapper, from, to);
+    reserve_before(mapper);
+    if (number != CSP_NO_BRANCH)
+        mapper->before.data[newer] = number + 1;
+    return number;
+}
+
+static void number_branches(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
+{
+    struct csp_sample_set *set = mapper->set;
+    const struct csp_branch *branches = sample->branches;
+    uint32_t count = sample->branch_len, newer = 0; /* and 1; 0: none */
+    struct csp_branch_tally tally = {0};
+    reserve_before(mapper);
+    mapper->numbers.len = 0;
+    csp_vec_reserve(&mapper->numbers, count);
+    uint32_t *numbers = mapper->numbers.data;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from = map_address(mapper, branches[i].from);
+        uint64_t to = map_address(mapper, branches[i].to);
+        uint32_t number = mapper->before.data[newer] - 1;
+        const struct csp_pair *expected = &set->branches.list.data[number];
+        if (number >= set->branches.list.len || expected->first != from || expected->second != to)
+            number = number_unexpected(mapper, newer, from, to);
+        if (number == CSP_NO_BRANCH) {
+            tally.external++;
+            continue;
+        }
+        tally.inside += set->branch_infos.data[number].inside;
+        tally.impossible += set->branch_infos.data[number].impossible;
+        *numbers++ = number;
+        newer = number + 1;
+    }
+    mapper->numbers.len = (size_t)(numbers - mapper->numbers.data);
+    csp_sample_set_saw_branches(set, &tally, sample->count);
+}
+
+static void take_callchain(struct csp_sample_mapper *mapper, const struct csp_sample *sample,
+                           struct csp_numbered_sample *numbered)
+{
+    const struct csp_program *program = mapper->program;
+    mapper->frames.len = 0;
+    csp_vec_reserve(&mapper->frames, sample->callchain_len);
+    for (uint32_t i = 0; i < sample->callchain_len; i++)
+        mapper->frames.data[mapper->frames.len++] = map_address(mapper, sample->callchain[i]);
+    numbered->leaf = mapper->frames.data[0];
+    numbered->callers = csp_sample_set_callers(
+        mapper->set, program, mapper->frames.data + 1, sample->callchain_len - 1,
+        !csp_code_is_instruction(&program->code, numbered->leaf));
+}
+
+/* The end is not part of the range: what counts is where the instruction before it is. */
+static uint64_t map_end(struct csp_sample_mapper *mapper, uint64_t end)
+{
+    uint64_t last = end ? map_address(mapper, end - 1) : CSP_EXTERNAL;
+    return last == CSP_EXTERNAL ? 0 : last + 1;
+}
+
+uint64_t csp_sample_mapper_add(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
+{
+    enter_space(mapper, sample);
+    struct csp_numbered_sample numbered = {
+        .count = sample->count,
+        .leaf = CSP_EXTERNAL,
+        .start = sample->start ? map_address(mapper, sample->start) : 0,
+        .end = map_end(mapper, sample->end),
+        .has_callchain = sample->callchain_len,
+        .has_branches = sample->branch_len,
+        .verdict = sample->verdict,
+    };
+    if (sample->callchain_len)
+        take_callchain(mapper, sample, &numbered);
+    number_branches(mapper, sample);
+    numbered.branches = mapper->numbers.data;
+    numbered.branch_len = (uint32_t)mapper->numbers.len;
+    csp_sample_set_add_numbered(mapper->set, mapper->program, &numbered);
+    return numbered.leaf;
+}
+
+void csp_sample_mapper_free(struct csp_sample_mapper *mapper)
+{
+    free(mapper->ours);
+    csp_vec_free(&mapper->frames);
+    csp_vec_free(&mapper->numbers);
+    csp_vec_free(&mapper->before);
+}
