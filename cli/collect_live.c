@@ -3,6 +3,8 @@
 
 #include "profgen/live.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 
@@ -141,6 +143,18 @@ static int record(struct csp_collect *collect)
     return code;
 }
 
+/* What one slice is decoded in the next one needs again: pages that are given back cost more than
+ * all else that is done for a slice, because each has to be cleared when it is touched again. */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* its maximum */
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, 4 << 20);
+#endif
+}
+
 /* Until the session listens there is no profile to write. */
 static void too_early(int number)
 {
@@ -150,5 +164,6 @@ static void too_early(int number)
 int csp_collect_live(struct csp_collect *collect)
 {
     sigaction(SIGUSR2, &(struct sigaction){.sa_handler = too_early}, NULL);
+    keep_memory();
     return csp_collect_with_plan(collect, record);
 }

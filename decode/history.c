@@ -9,12 +9,17 @@ bool csp_run_joins(const struct csp_run *run, const struct csp_run *next)
 static void add_run(const struct csp_windows *list, const struct csp_run *run, uint32_t limit,
                     struct csp_history *history)
 {
-    const struct csp_branch *branches = list->branches.data + run->branch_first;
-    for (uint32_t i = run->branch_len; i-- > 0;) {
-        if (limit && history->branches.len == limit)
-            return;
-        csp_vec_push(&history->branches, branches[i]);
-    }
+    size_t count = run->branch_len;
+    if (!count)
+        return;
+    const struct csp_branch *newest = list->branches.data + run->branch_first + count;
+    if (limit && count > limit - history->branches.len)
+        count = limit - history->branches.len;
+    csp_vec_reserve(&history->branches, count);
+    struct csp_branch *out = history->branches.data + history->branches.len;
+    for (size_t i = 0; i < count; i++)
+        out[i] = *--newest;
+    history->branches.len += count;
 }
 
 void csp_history_of_window(const struct csp_windows *list, const struct csp_window *window,

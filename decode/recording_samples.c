@@ -11,6 +11,7 @@ enum {
      * conversion rounds once more. */
     CLOCK_PRECISION_NS = 200,
     PERF_REG_ARM64_LR = 30,
+    KNOWN_LEAVES = 1024, /* a power of two */
 };
 
 /* One unwind table, made when an address of its file is first asked for. */
@@ -20,9 +21,20 @@ struct leaf_image {
     struct csp_leaf_table *table; /* null: none */
 };
 
-/* The unwind tables that one thread has asked for. */
+/* What the tables said of an address of a process's own, in the version of its space. */
+struct known_leaf {
+    uint64_t pc;
+    uint32_t version;
+    struct csp_leaf leaf;
+};
+
+/* The unwind tables that one thread has asked for, and their last answers. */
 struct leaves {
     CSP_VEC(struct leaf_image) images;
+    struct known_leaf known[KNOWN_LEAVES]; /* by bits of the address; version 0: none */
+    /* The space of the last question; it is the same from `from` to `to`. */
+    uint32_t pid, version;
+    uint64_t from, to;
 };
 
 struct delivery {
@@ -48,15 +60,14 @@ static struct csp_leaf_table *leaf_table_of(struct leaves *leaves, const struct 
     return leaf.table;
 }
 
-static struct csp_leaf find_leaf(void *user, unsigned worker, uint32_t pid, uint64_t time,
-                                 uint64_t pc)
+static struct csp_leaf look_up_leaf(const struct delivery *delivery, struct leaves *leaves,
+                                    uint32_t pid, uint64_t time, uint64_t pc)
 {
-    struct delivery *delivery = user;
     struct csp_leaf leaf = {.state = CSP_LEAF_UNKNOWN};
     struct csp_location location;
     if (!csp_recording_locate(delivery->recording, pid, time, pc, &location) || !location.image)
         return leaf;
-    struct csp_leaf_table *table = leaf_table_of(&delivery->leaves[worker], location.image);
+    struct csp_leaf_table *table = leaf_table_of(leaves, location.image);
     if (!table)
         return leaf;
     leaf = csp_leaf_table_find(table, location.address);
@@ -64,6 +75,33 @@ static struct csp_leaf find_leaf(void *user, unsigned worker, uint32_t pid, uint
         leaf.start += pc - location.address;
         leaf.end = leaf.end == UINT64_MAX ? leaf.end : leaf.end + (pc - location.address);
     }
+    return leaf;
+}
+
+static uint32_t version_of(const struct csp_spaces *spaces, struct leaves *leaves, uint32_t pid,
+                           uint64_t time)
+{
+    if (pid != leaves->pid || time < leaves->from || time > leaves->to || !leaves->version) {
+        leaves->pid = pid;
+        leaves->version = csp_spaces_version(spaces, pid, time);
+        csp_spaces_unchanged(spaces, time, &leaves->from, &leaves->to);
+    }
+    return leaves->version;
+}
+
+/* Programs jump to the same places again and again. */
+static struct csp_leaf find_leaf(void *user, unsigned worker, uint32_t pid, uint64_t time,
+                                 uint64_t pc)
+{
+    const struct delivery *delivery = user;
+    struct leaves *leaves = &delivery->leaves[worker];
+    struct known_leaf *known = &leaves->known[(pc >> 2) % KNOWN_LEAVES];
+    bool keeps = time && !(pc >> 63); /* the kernel's mappings have versions of their own */
+    uint32_t version = keeps ? version_of(delivery->recording->spaces, leaves, pid, time) : 0;
+    if (version && known->version == version && known->pc == pc)
+        return known->leaf;
+    struct csp_leaf leaf = look_up_leaf(delivery, leaves, pid, time, pc);
+    *known = (struct known_leaf){pc, version, leaf};
     return leaf;
 }
 
