@@ -3,9 +3,8 @@
 
 enum {
     SLICE_SIZE = 8 * 1024 * 1024,
-    CONTEXT =
-        32 * 1024, /* of each ring; repeated in each slice, which is to have many times that */
-    LIMIT = 2,     /* slice sizes; then a slice that is not taken is dropped */
+    CONTEXT = 8 * 1024, /* of each ring; repeated in each slice, which is to have many times that */
+    LIMIT = 2,          /* slice sizes; then a slice that is not taken is dropped */
 };
 static const uint64_t slice_ns = 2000000000;
 

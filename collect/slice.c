@@ -11,13 +11,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a sink that stores a window at a time, as a drained one does, so many records are context. */
-enum { CONTEXT_RECORDS = 8 };
+enum {
+    RECORD_HEADER = 8,
+    /* Of a sink that stores a window at a time, as a drained one does, so many records are context.
+     */
+    CONTEXT_RECORDS = 8,
+};
+
+/* A record that counts, or that the next slice may need. */
+struct sliced_record {
+    const uint8_t *at;
+    uint64_t time;
+    uint32_t cpu;
+    uint16_t size;
+    bool is_sample;
+};
 
 struct csp_slice_view {
     struct csp_file file;
     struct csp_perfdata *reader;
     struct csp_auxtrace aux;
+    csp_cpu_times newest; /* records */
+    CSP_VEC(struct csp_record) lasting;
+    CSP_VEC(struct sliced_record) passing;
+    struct csp_arena expanded; /* what was compressed lives until the next record is read */
 };
 
 int csp_slice_create(struct csp_slice *slice, uint64_t context, struct csp_diag *diag)
@@ -46,6 +63,62 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static bool is_lasting(uint32_t type)
+{
+    switch (type) {
+    case CSP_RECORD_MMAP:
+    case CSP_RECORD_MMAP2:
+    case CSP_RECORD_COMM:
+    case CSP_RECORD_FORK:
+    case CSP_RECORD_EXIT:
+    case CSP_RECORD_AUX_OUTPUT_HW_ID:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_passing(uint32_t type)
+{
+    switch (type) {
+    case CSP_RECORD_SAMPLE:
+    case CSP_RECORD_AUX:
+    case CSP_RECORD_ITRACE_START:
+    case CSP_RECORD_SWITCH:
+    case CSP_RECORD_SWITCH_CPU_WIDE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const uint8_t *keep_bytes(struct csp_slice_view *view, const struct csp_record *record)
+{
+    const uint8_t *at = record->body - RECORD_HEADER;
+    if (at >= view->file.data && at < view->file.data + view->file.size)
+        return at;
+    uint8_t *copy = csp_arena_alloc(&view->expanded, record->size);
+    memcpy(copy, at, record->size);
+    return copy;
+}
+
+static void keep_record(struct csp_slice_view *view, const struct csp_record *record)
+{
+    if (is_lasting(record->type)) {
+        struct csp_record kept = *record;
+        kept.body = keep_bytes(view, record) + RECORD_HEADER;
+        csp_vec_push(&view->lasting, kept);
+    } else if (is_passing(record->type)) {
+        csp_vec_push(&view->passing,
+                     (struct sliced_record){.at = keep_bytes(view, record),
+                                            .time = record->time,
+                                            .cpu = record->cpu,
+                                            .size = record->size,
+                                            .is_sample = record->type == CSP_RECORD_SAMPLE});
+    }
+}
+
+/* Records are read once, whatever is to be known of them. */
 static bool read_image(struct csp_slice *slice, struct csp_slice_view *view)
 {
     struct csp_records *records;
@@ -55,8 +128,13 @@ static bool read_image(struct csp_slice *slice, struct csp_slice_view *view)
     if (csp_perfdata_open(&view->reader, &view->file, NULL) != 0 ||
         csp_records_open(&records, view->reader, CSP_ORDER_FILE, NULL) != 0)
         return false;
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record) > 0) {
         csp_auxtrace_add(&view->aux, &record, NULL);
+        keep_record(view, &record);
+        if (record.type < CSP_RECORD_USER && record.time && record.cpu != CSP_NO_TID)
+            set_time(&view->newest, record.cpu,
+                     later(record.time, time_of(&view->newest, record.cpu)));
+    }
     csp_records_close(records);
     csp_auxtrace_finish(&view->aux, NULL);
     return true;
@@ -137,27 +215,18 @@ static void copy_times(csp_cpu_times *to, const csp_cpu_times *from)
 /* Everything counts, and nothing is context of what follows. */
 static void bound_by_end(struct csp_slice *slice)
 {
-    struct csp_records *records;
-    struct csp_record record;
-    if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
-        return;
-    while (csp_records_next(records, &record) > 0)
-        if (record.type < CSP_RECORD_USER && record.time && record.cpu != CSP_NO_TID)
-            set_time(&slice->to, record.cpu, later(record.time, time_of(&slice->to, record.cpu)));
-    csp_records_close(records);
+    const csp_cpu_times *newest = &slice->view->newest;
+    for (uint32_t cpu = 0; cpu < newest->len; cpu++)
+        set_time(&slice->to, cpu, later(newest->data[cpu], time_of(&slice->to, cpu)));
     copy_times(&slice->since, &slice->to);
 }
 
 static void count_samples(struct csp_slice *slice)
 {
-    struct csp_records *records;
-    struct csp_record record;
-    if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
-        return;
-    while (csp_records_next(records, &record) > 0)
-        slice->samples +=
-            record.type == CSP_RECORD_SAMPLE && csp_slice_counts(slice, record.cpu, record.time);
-    csp_records_close(records);
+    for (size_t i = 0; i < slice->view->passing.len; i++) {
+        const struct sliced_record *record = &slice->view->passing.data[i];
+        slice->samples += record->is_sample && csp_slice_counts(slice, record->cpu, record->time);
+    }
 }
 
 /* Samples that carry their trace wait for nothing. */
@@ -196,37 +265,6 @@ bool csp_slice_counts(const struct csp_slice *slice, uint32_t cpu, uint64_t time
 
 /* ---- what the next slice needs ---- */
 
-static bool is_lasting(uint32_t type)
-{
-    switch (type) {
-    case CSP_RECORD_MMAP:
-    case CSP_RECORD_MMAP2:
-    case CSP_RECORD_COMM:
-    case CSP_RECORD_FORK:
-    case CSP_RECORD_EXIT:
-    case CSP_RECORD_AUX_OUTPUT_HW_ID:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_context(uint32_t type)
-{
-    switch (type) {
-    case CSP_RECORD_SAMPLE:
-    case CSP_RECORD_AUX:
-    case CSP_RECORD_ITRACE_START:
-    case CSP_RECORD_SWITCH:
-    case CSP_RECORD_SWITCH_CPU_WIDE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-typedef CSP_VEC(struct csp_record) record_list;
-
 /* The process that a lasting record tells something of; CSP_NO_TID: the machine. */
 static uint32_t process_of(const struct csp_record *record)
 {
@@ -244,12 +282,12 @@ static uint32_t process_of(const struct csp_record *record)
 
 /* From the newest to the oldest: a process that ended before the context is not needed, unless a
  * process that is needed was forked from it and has its mappings. */
-static void mark_needed(const struct csp_slice *slice, const record_list *lasting, uint8_t *needed)
+static void mark_needed(const struct csp_slice *slice, uint8_t *needed)
 {
     struct csp_map ended = {0}; /* by process: 1, from its end back to its beginning */
     struct csp_map ids = {0};   /* trace IDs seen: what was told newest is what is true */
-    for (size_t i = lasting->len; i-- > 0;) {
-        const struct csp_record *record = &lasting->data[i];
+    for (size_t i = slice->view->lasting.len; i-- > 0;) {
+        const struct csp_record *record = &slice->view->lasting.data[i];
         struct csp_task_event task;
         uint32_t pid = process_of(record);
         if (record->type == CSP_RECORD_AUX_OUTPUT_HW_ID) {
@@ -271,49 +309,22 @@ static void mark_needed(const struct csp_slice *slice, const record_list *lastin
     csp_map_free(&ids);
 }
 
-static void copy_record(struct csp_writer *next, const struct csp_record *record)
-{
-    enum { HEADER = 8 };
-    csp_write_raw(next, record->body - HEADER, record->size);
-}
-
-/* What was compressed lives until the next record is read. */
-static struct csp_record keep_record(struct csp_arena *arena, const struct csp_record *record)
-{
-    enum { HEADER = 8 };
-    struct csp_record kept = *record;
-    uint8_t *copy = csp_arena_alloc(arena, record->size);
-    memcpy(copy, record->body - HEADER, record->size);
-    kept.body = copy + HEADER;
-    return kept;
-}
-
 static void carry_records(const struct csp_slice *slice, struct csp_writer *next)
 {
-    record_list lasting = {0};
-    struct csp_arena arena = {0};
-    struct csp_records *records;
-    struct csp_record record;
-    if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
-        return;
-    while (csp_records_next(records, &record) > 0)
-        if (is_lasting(record.type))
-            csp_vec_push(&lasting, keep_record(&arena, &record));
-    uint8_t *needed = csp_calloc(lasting.len + 1, 1);
-    mark_needed(slice, &lasting, needed);
-    for (size_t i = 0; i < lasting.len; i++)
+    const struct csp_slice_view *view = slice->view;
+    uint8_t *needed = csp_calloc(view->lasting.len + 1, 1);
+    mark_needed(slice, needed);
+    for (size_t i = 0; i < view->lasting.len; i++) {
+        const struct csp_record *record = &view->lasting.data[i];
         if (needed[i])
-            copy_record(next, &lasting.data[i]);
-    csp_records_close(records);
+            csp_write_raw(next, record->body - RECORD_HEADER, record->size);
+    }
     free(needed);
-    csp_vec_free(&lasting);
-    csp_arena_free(&arena);
-    if (csp_records_open(&records, slice->view->reader, CSP_ORDER_FILE, NULL) != 0)
-        return;
-    while (csp_records_next(records, &record) > 0)
-        if (is_context(record.type) && record.time > time_of(&slice->since, record.cpu))
-            copy_record(next, &record);
-    csp_records_close(records);
+    for (size_t i = 0; i < view->passing.len; i++) {
+        const struct sliced_record *record = &view->passing.data[i];
+        if (record->time > time_of(&slice->since, record->cpu))
+            csp_write_raw(next, record->at, record->size);
+    }
 }
 
 static void carry_trace(const struct csp_slice *slice, struct csp_writer *next)
@@ -350,6 +361,10 @@ void csp_slice_close_view(struct csp_slice *slice)
     if (!view)
         return;
     csp_auxtrace_free(&view->aux);
+    csp_vec_free(&view->newest);
+    csp_vec_free(&view->lasting);
+    csp_vec_free(&view->passing);
+    csp_arena_free(&view->expanded);
     if (view->reader)
         csp_perfdata_close(view->reader);
     if (view->file.path)
