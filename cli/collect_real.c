@@ -220,6 +220,7 @@ int csp_collect_run_session(struct csp_collect *collect, struct csp_session_resu
     options->cpus = collect->cpus.cpus.len ? &collect->cpus : NULL;
     options->recorder_command = collect->recorder_command;
     options->output_to_stderr = collect->cli->json;
+    options->program = collect->binary;
     struct csp_user user;
     if (csp_sudo_user(&user))
         options->user = &user;

@@ -25,14 +25,25 @@ bool csp_sudo_user(struct csp_user *user)
     return geteuid() == 0 && read_id("SUDO_UID", &user->uid) && read_id("SUDO_GID", &user->gid);
 }
 
+static bool may(const struct csp_user *user, const char *path, int mode)
+{
+    bool may = setegid(user->gid) == 0 && seteuid(user->uid) == 0 &&
+               faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+    return seteuid(0) == 0 && setegid(0) == 0 && may;
+}
+
 bool csp_user_may_create(const struct csp_user *user, const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? csp_asprintf("%.*s", (int)(slash - path) + 1, path) : csp_strdup(".");
-    bool may = setegid(user->gid) == 0 && seteuid(user->uid) == 0 &&
-               faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+    bool result = may(user, folder, W_OK | X_OK);
     free(folder);
-    return seteuid(0) == 0 && setegid(0) == 0 && may;
+    return result;
+}
+
+bool csp_user_may_read(const struct csp_user *user, const char *path)
+{
+    return may(user, path, R_OK);
 }
 
 bool csp_become_user(const struct csp_user *user, bool kill)

@@ -14,8 +14,10 @@ struct csp_user {
 bool csp_sudo_user(struct csp_user *user);
 /* Whether that user may make files beside `path`. */
 bool csp_user_may_create(const struct csp_user *user, const char *path);
-/* Becomes that user, for good; `kill` keeps the right to signal root's processes, and no other.
- * False with errno: nothing has changed, or this process must end. */
+bool csp_user_may_read(const struct csp_user *user, const char *path);
+/* Becomes that user, for good, in all threads; `kill` keeps, in this one, the right to signal
+ * root's processes, and no other. False with errno: nothing has changed, or this process must end.
+ */
 bool csp_become_user(const struct csp_user *user, bool kill);
 
 #endif

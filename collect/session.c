@@ -221,22 +221,47 @@ static void finish_workload(struct csp_session *session, int signals)
     session->result->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Whether that user may read what a profile is made of while it is recorded. A command without a
+ * folder is one of the system's, which everybody may read. */
+static bool may_read_program(const struct csp_session_options *options)
+{
+    const char *program = options->program;
+    if (!program && options->command && strchr(options->command[0], '/'))
+        program = options->command[0];
+    return !program || csp_user_may_read(options->user, program);
+}
+
+/* What keeps us from becoming the user who called; null: nothing does. */
+static const char *needs_root(const struct csp_session *session)
+{
+    const struct csp_session_options *options = session->options;
+    bool creates = options->keep_files || options->live;
+    if (creates && !csp_user_may_create(options->user, options->output))
+        return options->live ? "that user may not write the profile there"
+                             : "that user may not make the files that follow";
+    if (options->live && !options->program && !options->command)
+        return "which program's code is to be read is found out later (-b names it)";
+    if (options->live && !may_read_program(options))
+        return "that user may not read the program";
+    return NULL;
+}
+
 /* Everything is open; what comes from the kernel, and from the programs that run, is dealt with
  * without the rights that opening took. */
 static int become_user(struct csp_session *session)
 {
     const struct csp_session_options *options = session->options;
     const struct csp_user *user = options->user;
-    if (!user || options->live)
+    if (!user)
         return 0;
-    if (!csp_writer_give(session->writer, user->uid, user->gid))
+    if (!options->live && !csp_writer_give(session->writer, user->uid, user->gid))
         csp_warn(session->diag, "%s: cannot give it to user %u: %s", session->output,
                  (unsigned)user->uid, strerror(errno));
-    if (options->keep_files && !csp_user_may_create(user, session->output)) {
+    const char *reason = needs_root(session);
+    if (reason) {
         csp_warn(session->diag,
-                 "%s: user %u may not make the files that follow: recording goes on "
-                 "as root",
-                 session->output, (unsigned)user->uid);
+                 "%s: recording goes on as root, not as user %u, who called sudo: %s",
+                 options->output, (unsigned)user->uid, reason);
         return 0;
     }
     if (!csp_become_user(user, session->has_workload))

@@ -38,6 +38,9 @@ struct csp_session_options {
     uint64_t data_size, aux_size; /* of each CPU's rings; powers of two; 0: chosen */
     bool output_to_stderr;
     const struct csp_user *user; /* to become once everything is open; or null */
+    /* With `live`: what the profile is of; null: the command, or what most samples are taken in. A
+     * user who may not read it, or make the profile, is not become. */
+    const char *program;
 };
 
 enum csp_session_stop {

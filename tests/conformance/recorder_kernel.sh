@@ -72,10 +72,10 @@ check() { # WHAT: the totals, of any recording
     same "$1" throttled throttled
     [ "$(told torn)" = 0 ] || fail "$1: rings made no sense"
 }
-stitched() { # WHAT SHARE: of the windows that were played, in hundredths
+stitched() { # WHAT SHARE [OF]: of the windows, or what else, that were played, in hundredths
     local exact
     exact=$("$CSPROF" decode -q -i data --format none --json | sed -n 's/.*"stitched_exact": \([0-9]*\).*/\1/p')
-    [ "${exact:-0}" -ge $(($(played windows) * $2 / 100)) ] || fail "$1: $exact windows of $(played windows) are stitched"
+    [ "${exact:-0}" -ge $(($(played "${3:-windows}") * $2 / 100)) ] || fail "$1: $exact windows of $(played windows) are stitched"
 }
 
 what="20,000 windows a second"
@@ -111,7 +111,7 @@ record PERF_KERNEL_SNAPSHOTS=1 -- -o data --duration 2 --strategy aux-sample || 
 same "$what" samples samples
 happens "$what" samples
 [ "$(told aux_bytes)" = 0 ] || fail "$what: $(told aux_bytes) bytes of trace besides the samples"
-stitched "$what" 99
+stitched "$what" 99 samples
 record PERF_KERNEL_SNAPSHOTS=1 PERF_KERNEL_RATE=1000 -- -C 0-3 --strategy aux-sample --live --live-cpu 10000 -b mill -o live.prof --duration 3 ||
     fail "$what: live: $(cat messages)"
 [ "$(told counted_samples)" = "$(played windows)" ] || fail "$what: live: $(told counted_samples) of $(played windows) samples"
@@ -225,4 +225,24 @@ record -- --live --live-cpu 0.1 --live-slice 2M -b mill -o live.prof --duration 
 [ "$(told dropped_slices)" -gt 0 ] || fail "$what: nothing was dropped"
 [ $(($(told taken_samples) + $(told dropped_samples))) = "$(told samples)" ] ||
     fail "$what: $(told taken_samples) samples taken, $(told dropped_samples) of $(told samples) dropped"
+
+# Under sudo a profile is made as the user who called, who must be able to read the program.
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    what="live, under sudo"
+    caller=(SUDO_UID="$(id -u nobody)" SUDO_GID="$(id -g nobody)")
+    chmod 711 "$work"
+    mkdir -m 777 users
+    record "${caller[@]}" -- -C 0-3 --live --live-cpu 10000 -b mill -o users/live.prof --duration 2 ||
+        fail "$what: $(cat messages)"
+    [ "$(told became_user)" = True ] && [ "$(told counted_samples)" = "$(played windows)" ] || fail "$what: $(cat told)"
+    [ "$(stat -c %U users/live.prof)" = nobody ] || fail "$what: $(ls -l users)"
+    chmod 700 mill
+    record "${caller[@]}" -- -C 0-3 --live --live-cpu 10000 -b mill -o users/live.prof --duration 2 ||
+        fail "$what: $(cat messages)"
+    [ "$(told became_user)" = False ] && grep -q "goes on as root.* may not read the program" messages ||
+        fail "$what, of an unreadable program: $(cat messages)"
+    chmod 755 mill
+    record "${caller[@]}" -- -C 0-3 --live --live-cpu 10000 -o users/live.prof --duration 2
+    grep -q "goes on as root.*(-b names it)" messages || fail "$what, of any program: $(cat messages)"
+fi
 exit $failed
