@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_MS = 100 };
+enum { POLL_MS = 100, LIVE_REST_MS = 5 };
 
 uint64_t csp_session_now_ns(void)
 {
@@ -95,7 +95,8 @@ void csp_session_drain(struct csp_session *session, bool last)
     /* All rings were emptied: nothing older than what this pass found can come after the next. */
     if (moved)
         csp_write_finished_round(session->writer);
-    csp_writer_flush(session->writer);
+    if (!session->options->live) /* a slice is read as a whole, or not at all */
+        csp_writer_flush(session->writer);
 }
 
 /* Takes what the signals say; true when recording is to end. */
@@ -163,6 +164,9 @@ static int record(struct csp_session *session, int signals)
         csp_vec_push(&polled, (struct pollfd){.fd = session->rings.data[i].fd, .events = POLLIN});
     uint64_t started = csp_session_now_ns();
     while (!error) {
+        /* Small slices have the kernel wake us often: rings hold more than comes meanwhile. */
+        if (options->live)
+            poll(polled.data, 1, LIVE_REST_MS);
         int ready = poll(polled.data, polled.len, wait_ms(session, started));
         /* A ring of tasks that have ended hangs up for ever. */
         for (size_t i = 1; ready > 0 && i < polled.len; i++)
