@@ -1,4 +1,5 @@
 /* csprof bundle: what is needed to make a profile elsewhere. */
+#include "base/counted.h"
 #include "base/file.h"
 #include "cache/store.h"
 #include "cli/cli.h"
@@ -159,8 +160,9 @@ static void print_summary(const struct bundle *bundle)
     struct csp_buf text = {0};
     struct csp_json json = {.out = &text};
     if (!bundle->cli->json) {
-        csp_note(&bundle->cli->diag, "%s: %zu inputs with %s, %llu bytes", bundle->output_path,
-                 bundle->inputs.len, bundle->binary_path, (unsigned long long)bundle->bytes);
+        csp_note(&bundle->cli->diag, "%s: %s with %s, %s", bundle->output_path,
+                 CSP_COUNTED(bundle->inputs.len, "input"), bundle->binary_path,
+                 CSP_COUNTED(bundle->bytes, "byte"));
         return;
     }
     csp_json_object(&json, NULL);

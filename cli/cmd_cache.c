@@ -1,5 +1,6 @@
 /* csprof cache: what is kept from one run to the next. */
 #include "base/alloc.h"
+#include "base/counted.h"
 #include "base/parse.h"
 #include "base/vec.h"
 #include "cache/care.h"
@@ -59,8 +60,9 @@ static int print_stats(struct cache *cache)
                "\n",
                cache->folder, cache->limit, cache->files, cache->bytes);
         for (size_t i = 0; i < cache->kinds.len; i++)
-            printf("  %-12s %" PRIu64 " entries, %" PRIu64 " bytes\n", cache->kinds.data[i].name,
-                   cache->kinds.data[i].files, cache->kinds.data[i].bytes);
+            printf("  %-12s %s, %s\n", cache->kinds.data[i].name,
+                   CSP_COUNTED(cache->kinds.data[i].files, "entry"),
+                   CSP_COUNTED(cache->kinds.data[i].bytes, "byte"));
         return CSP_EXIT_DONE;
     }
     struct csp_json *json = &cache->json;
@@ -140,9 +142,11 @@ static int verify(struct cache *cache)
         end_json(cache);
     } else {
         csp_note(&cache->cli->diag,
-                 "%" PRIu64 " entries, of which %" PRIu64
-                 " were damaged and are removed, and %" PRIu64 " are another version's",
-                 cache->files, cache->damaged, cache->other);
+                 "%s, of which %" PRIu64 " %s damaged and removed, and %" PRIu64
+                 " %s another version's",
+                 CSP_COUNTED(cache->files, "entry"), cache->damaged,
+                 csp_by_count(cache->damaged, "was", "were"), cache->other,
+                 csp_by_count(cache->other, "is", "are"));
     }
     return cache->damaged ? CSP_EXIT_QUALITY : CSP_EXIT_DONE;
 }
@@ -158,10 +162,9 @@ static int remove_old(struct cache *cache, uint64_t limit)
         csp_json_number(&cache->json, "bytes", removed.left_bytes);
         end_json(cache);
     } else {
-        csp_note(&cache->cli->diag,
-                 "%" PRIu64 " files of %" PRIu64 " bytes removed, %" PRIu64 " of %" PRIu64
-                 " bytes left",
-                 removed.files, removed.bytes, removed.left_files, removed.left_bytes);
+        csp_note(&cache->cli->diag, "%s of %s removed, %s of %s left",
+                 CSP_COUNTED(removed.files, "file"), CSP_COUNTED(removed.bytes, "byte"),
+                 CSP_COUNTED(removed.left_files, "file"), CSP_COUNTED(removed.left_bytes, "byte"));
     }
     return CSP_EXIT_DONE;
 }

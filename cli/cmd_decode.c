@@ -1,6 +1,7 @@
 /* csprof decode: trace to ranges, branch stacks and packets. */
 #include "cli/decode_report.h"
 
+#include "base/counted.h"
 #include "base/parse.h"
 #include "base/progress.h"
 
@@ -225,8 +226,8 @@ static int judge(struct decode *decode)
                         "%s: nothing was decoded: the trace goes through no code of the snapshot",
                         decode->snapshot_path);
     if (decode->stats.windows.unmapped_ranges)
-        csp_warn(diag, "%s: trace went %llu times where the snapshot has no code",
-                 decode->snapshot_path, (unsigned long long)decode->stats.windows.unmapped_ranges);
+        csp_warn(diag, "%s: trace went %s where the snapshot has no code", decode->snapshot_path,
+                 CSP_COUNTED(decode->stats.windows.unmapped_ranges, "time"));
     return 0;
 }
 

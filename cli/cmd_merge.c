@@ -1,6 +1,7 @@
 /* csprof merge: aggregates and recordings into one aggregate. */
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/parse.h"
 #include "base/progress.h"
@@ -206,6 +207,9 @@ static int add_input(struct merge *merge, const struct input *input)
     if (!merge->store)
         merge->store = csp_store_open_usual(diag);
     int error = csp_recording_open(&recording, input->path, &images, diag);
+    if (error == -CSP_ERR_INPUT)
+        csp_note(diag, "what can be merged are recordings, and aggregates of them (csprof gen "
+                       "--format aggregate)");
     if (!error)
         error = add_recording(merge, input, recording);
     if (recording)
@@ -285,11 +289,10 @@ static void print_summary(const struct merge *merge)
 {
     const struct csp_aggregate *all = &merge->all;
     if (!merge->cli->json) {
-        csp_note(&merge->cli->diag,
-                 "%s: %llu distinct of %llu samples of %s, %zu inputs, %llu bytes",
-                 merge->output_path, (unsigned long long)merge->written.samples,
-                 (unsigned long long)all->set.stats.used, all->name, all->inputs.len,
-                 (unsigned long long)merge->written.bytes);
+        csp_note(&merge->cli->diag, "%s: %llu distinct of %s of %s, %s, %s", merge->output_path,
+                 (unsigned long long)merge->written.samples,
+                 CSP_COUNTED(all->set.stats.used, "sample"), all->name,
+                 CSP_COUNTED(all->inputs.len, "input"), CSP_COUNTED(merge->written.bytes, "byte"));
         return;
     }
     struct csp_buf text = {0};

@@ -1,4 +1,5 @@
 /* csprof collect --emulate: what the emulator did, in words and JSON. */
+#include "base/counted.h"
 #include "cli/collect_options.h"
 
 #include <string.h>
@@ -14,29 +15,32 @@ static void warn_of_gaps(struct csp_diag *diag, const struct csp_emulate_result 
     else if (!recording->complete)
         csp_warn(diag, "the emulator ended early; the recording goes up to there");
     if (recording->cut_off)
-        csp_warn(diag, "%llu bytes at the end of the journal are no whole record and were dropped",
-                 (unsigned long long)recording->cut_off);
+        csp_warn(diag, "%s at the end of the journal, no whole record, %s dropped",
+                 CSP_COUNTED(recording->cut_off, "byte"),
+                 csp_by_count(recording->cut_off, "was", "were"));
     if (totals->execs)
         csp_warn(diag, "the program replaced itself by execve and left the emulator: what came "
                        "after is not recorded; name the new program instead");
     if (totals->forks)
-        csp_warn(diag, "%llu forked children were not recorded", (unsigned long long)totals->forks);
+        csp_warn(diag, "%s %s not recorded", CSP_COUNTED(totals->forks, "forked process"),
+                 csp_by_count(totals->forks, "was", "were"));
     if (totals->untraced_threads)
-        csp_warn(diag, "%llu threads were not traced: more than %d ran at the same time",
-                 (unsigned long long)totals->untraced_threads, CSP_EMULATE_CPUS);
+        csp_warn(diag, "%s %s not traced: more than %d ran at the same time",
+                 CSP_COUNTED(totals->untraced_threads, "thread"),
+                 csp_by_count(totals->untraced_threads, "was", "were"), CSP_EMULATE_CPUS);
     if (totals->unexplained)
-        csp_warn(diag, "%llu jumps were neither a branch nor a signal; the trace has a gap at each",
-                 (unsigned long long)totals->unexplained);
+        csp_warn(diag, "%s %s neither a branch nor a signal; the trace has a gap at each",
+                 CSP_COUNTED(totals->unexplained, "jump"),
+                 csp_by_count(totals->unexplained, "was", "were"));
     if (totals->frame_pointers_wrong)
-        csp_warn(diag,
-                 "the emulator's idea of x29 was wrong %llu times of %llu: callchains may be, too",
-                 (unsigned long long)totals->frame_pointers_wrong,
+        csp_warn(diag, "the emulator's idea of x29 was wrong %s of %llu: callchains may be, too",
+                 CSP_COUNTED(totals->frame_pointers_wrong, "time"),
                  (unsigned long long)totals->frame_pointers);
     if (!recording->pause_samples)
         csp_warn(diag,
-                 "not a single sample: the program ran only %llu instructions; run it longer, or "
+                 "not a single sample: the program ran only %s; run it longer, or "
                  "give a smaller --period or --window",
-                 (unsigned long long)totals->instructions);
+                 CSP_COUNTED(totals->instructions, "instruction"));
 }
 
 static void print_json(const struct csp_collect *collect, const struct csp_emulate_result *result)
@@ -89,18 +93,17 @@ static void print_summary(struct csp_diag *diag, const char *output,
     struct csp_buf text = {0};
     csp_buf_printf(&text, "%s: ", output);
     if (recording->complete)
-        csp_buf_printf(
-            &text,
-            "%llu windows and %llu samples from %llu %s instructions in %llu thread%s, "
-            "%llu kB of trace",
-            (unsigned long long)totals->windows, (unsigned long long)recording->pause_samples,
-            (unsigned long long)(totals->instructions / (many ? 1000000 : 1000)),
-            many ? "million" : "thousand", (unsigned long long)recording->threads,
-            recording->threads == 1 ? "" : "s", (unsigned long long)(totals->trace_bytes / 1000));
+        csp_buf_printf(&text,
+                       "%s and %s from %llu %s instructions in %s, "
+                       "%llu kB of trace",
+                       CSP_COUNTED(totals->windows, "window"),
+                       CSP_COUNTED(recording->pause_samples, "sample"),
+                       (unsigned long long)(totals->instructions / (many ? 1000000 : 1000)),
+                       many ? "million" : "thousand", CSP_COUNTED(recording->threads, "thread"),
+                       (unsigned long long)(totals->trace_bytes / 1000));
     else
-        csp_buf_printf(&text, "%llu samples in %llu thread%s",
-                       (unsigned long long)recording->pause_samples,
-                       (unsigned long long)recording->threads, recording->threads == 1 ? "" : "s");
+        csp_buf_printf(&text, "%s in %s", CSP_COUNTED(recording->pause_samples, "sample"),
+                       CSP_COUNTED(recording->threads, "thread"));
     if (recording->pause_samples)
         csp_buf_printf(&text, "; next: csprof gen -i %s", output);
     csp_note(diag, "%s", text.data);

@@ -1,6 +1,7 @@
 /* csprof collect --live: the recording goes into a profile slice by slice. */
 #include "cli/collect_options.h"
 
+#include "base/counted.h"
 #include "profgen/live.h"
 
 #include <limits.h>
@@ -82,18 +83,19 @@ static int report(const struct csp_collect *collect, const struct csp_session_re
     csp_collect_warn_of_loss(diag, result);
     if (result->dropped_slices)
         csp_warn(diag,
-                 "%llu of %llu samples were dropped in %u slices, because decoding them would have "
+                 "%llu of %s were dropped in %s, because decoding them would have "
                  "taken more than its share of the processor; lower --samples or raise --live-cpu",
-                 COUNT(result->dropped_samples), COUNT(result->totals.samples),
-                 result->dropped_slices);
+                 COUNT(result->dropped_samples), CSP_COUNTED(result->totals.samples, "sample"),
+                 CSP_COUNTED(result->dropped_slices, "slice"));
     if (stats->stable)
         csp_note(diag, "the profile is stable: both halves of the samples overlap by %.2f %%",
                  stats->alike);
     csp_note(diag,
-             "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu kB of trace "
+             "%s: %s in %s from %llu of %s, %llu kB of trace "
              "decoded in memory in %.1f s; csprof itself used %.2f s of CPU time",
-             collect->output, COUNT(stats->profile.functions), COUNT(stats->profile.contexts),
-             COUNT(stats->used), COUNT(stats->samples), COUNT(result->totals.aux_bytes / 1000),
+             collect->output, CSP_COUNTED(stats->profile.functions, "function"),
+             CSP_COUNTED(stats->profile.contexts, "context"), COUNT(stats->used),
+             CSP_COUNTED(stats->samples, "sample"), COUNT(result->totals.aux_bytes / 1000),
              result->seconds, own);
     if (collect->cli->json)
         print_json(collect, result, stats);

@@ -1,6 +1,7 @@
 /* csprof collect on this machine's own counters and trace units. */
 #include "cli/collect_options.h"
 
+#include "base/counted.h"
 #include "collect/host.h"
 
 #include <signal.h>
@@ -109,43 +110,43 @@ void csp_collect_warn_of_loss(struct csp_diag *diag, const struct csp_session_re
     const struct csp_ring_totals *totals = &result->totals;
     if (totals->lost_records || totals->lost_samples)
         csp_warn(diag,
-                 "the kernel dropped %llu records and %llu samples because the rings were full; "
+                 "the kernel dropped %s and %s because the rings were full; "
                  "raise --buffer or lower --samples",
-                 COUNT(totals->lost_records), COUNT(totals->lost_samples));
+                 CSP_COUNTED(totals->lost_records, "record"),
+                 CSP_COUNTED(totals->lost_samples, "sample"));
     if (totals->throttled)
         csp_warn(diag,
-                 "the kernel throttled sampling %llu times; lower --samples, or raise "
+                 "the kernel throttled sampling %s; lower --samples, or raise "
                  "kernel.perf_event_max_sample_rate and kernel.perf_cpu_time_max_percent",
-                 COUNT(totals->throttled));
+                 CSP_COUNTED(totals->throttled, "time"));
     if (totals->aux_truncated || totals->aux_collisions)
         csp_warn(diag,
-                 "trace was lost %llu times because its ring was full, %llu times by collision; "
+                 "trace was lost %s because its ring was full, %s by collision; "
                  "raise --trace-buffer",
-                 COUNT(totals->aux_truncated), COUNT(totals->aux_collisions));
+                 CSP_COUNTED(totals->aux_truncated, "time"),
+                 CSP_COUNTED(totals->aux_collisions, "time"));
     if (totals->restarts)
-        csp_warn(
-            diag,
-            "tracing stopped %llu times because a ring of trace was full, and went on when it had "
-            "been emptied: there are no windows of the time between; raise --trace-buffer",
-            COUNT(totals->restarts));
+        csp_warn(diag,
+                 "tracing stopped %s because a ring of trace was full, and went on when it had "
+                 "been emptied: there are no windows of the time between; raise --trace-buffer",
+                 CSP_COUNTED(totals->restarts, "time"));
     if (totals->torn)
-        csp_warn(diag, "the kernel's ring made no sense %llu times; its contents were dropped",
-                 COUNT(totals->torn));
+        csp_warn(diag, "the kernel's ring made no sense %s; its contents were dropped",
+                 CSP_COUNTED(totals->torn, "time"));
     if (result->unscheduled)
         csp_warn(diag,
                  "%u of the event groups did not run all the time: somebody else uses the "
                  "counters or the trace unit",
                  result->unscheduled);
     if (result->bad_phases)
-        csp_warn(
-            diag,
-            "on %u of %u CPUs another program ran while the counters were set off against each "
-            "other: windows last up to %llu cycles there; record again when less is to do",
-            result->bad_phases, result->rings, COUNT(result->most_phase));
-    if (result->not_readable)
         csp_warn(diag,
-                 "the mappings of %llu processes may not be seen: their samples have no binary",
-                 COUNT(result->not_readable));
+                 "on %u of %s another program ran while the counters were set off against each "
+                 "other: windows last up to %s there; record again when less is to do",
+                 result->bad_phases, CSP_COUNTED(result->rings, "CPU"),
+                 CSP_COUNTED(result->most_phase, "cycle"));
+    if (result->not_readable)
+        csp_warn(diag, "the mappings of %s may not be seen: their samples have no binary",
+                 CSP_COUNTED(result->not_readable, "process"));
 }
 
 void csp_collect_json(const struct csp_collect *collect, const struct csp_session_result *result,
@@ -243,8 +244,8 @@ static int record(struct csp_collect *collect)
             ? csp_asprintf("; records were compressed from %llu to %llu kB",
                            COUNT(result.plain_bytes / 1000), COUNT(result.packed_bytes / 1000))
             : csp_strdup("");
-    csp_note(diag, "%s: %llu samples, %llu kB of trace, %llu kB in %.1f s%s", files,
-             COUNT(result.totals.samples), COUNT(result.totals.aux_bytes / 1000),
+    csp_note(diag, "%s: %s, %llu kB of trace, %llu kB in %.1f s%s", files,
+             CSP_COUNTED(result.totals.samples, "sample"), COUNT(result.totals.aux_bytes / 1000),
              COUNT(result.bytes / 1000), result.seconds, packed);
     free(packed);
     free(files);

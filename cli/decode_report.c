@@ -1,4 +1,5 @@
 #include "cli/decode_report.h"
+#include "base/counted.h"
 
 static void json_samples(struct csp_json *json, const struct csp_recording_samples_stats *samples)
 {
@@ -76,7 +77,7 @@ static void print_stitching(const struct decode *decode)
     struct csp_buf text = {0};
     if (!stitch->pauses)
         return;
-    csp_buf_printf(&text, "%llu pause samples:", (unsigned long long)stitch->pauses);
+    csp_buf_printf(&text, "%s:", CSP_COUNTED(stitch->pauses, "pause sample"));
     for (int i = CSP_VERDICT_EXACT; i <= CSP_VERDICT_ORDER; i++)
         if (stitch->verdicts[i])
             csp_buf_printf(&text, " %llu %s,", (unsigned long long)stitch->verdicts[i],
@@ -87,8 +88,8 @@ static void print_stitching(const struct decode *decode)
                            (unsigned long long)stitch->unstitched[i],
                            csp_unstitched_name((enum csp_unstitched)i));
     text.data[text.len - 1] = '\0';
-    csp_note(&decode->cli->diag, "%s; %llu windows without a sample", text.data,
-             (unsigned long long)stitch->windows_alone);
+    csp_note(&decode->cli->diag, "%s; %s without a sample", text.data,
+             CSP_COUNTED(stitch->windows_alone, "window"));
     csp_buf_free(&text);
 }
 
@@ -96,21 +97,21 @@ void csp_decode_print_summary(const struct decode *decode)
 {
     const struct csp_window_stats *windows = &decode->stats.windows;
     const struct csp_engine_stats *engine = &decode->stats.engine;
-    csp_note(&decode->cli->diag,
-             "%llu bytes of trace: %llu windows, %llu ranges, %llu instructions, %llu branches",
-             (unsigned long long)engine->bytes, (unsigned long long)windows->windows,
-             (unsigned long long)windows->ranges, (unsigned long long)windows->instructions,
-             (unsigned long long)windows->branches);
+    csp_note(&decode->cli->diag, "%s of trace: %s, %s, %s, %s", CSP_COUNTED(engine->bytes, "byte"),
+             CSP_COUNTED(windows->windows, "window"), CSP_COUNTED(windows->ranges, "range"),
+             CSP_COUNTED(windows->instructions, "instruction"),
+             CSP_COUNTED(windows->branches, "branch"));
     if (decode->output.format == CSP_DECODE_SCRIPT && decode->output.empty_stacks)
-        csp_note(&decode->cli->diag,
-                 "%llu %s without a taken branch are not in the script: llvm-profgen takes no "
-                 "sample with an empty branch stack",
-                 (unsigned long long)decode->output.empty_stacks,
-                 decode->output.by_sample ? "samples" : "runs");
+        csp_note(
+            &decode->cli->diag,
+            "%s without a taken branch %s not in the script: llvm-profgen takes no "
+            "sample with an empty branch stack",
+            CSP_COUNTED(decode->output.empty_stacks, decode->output.by_sample ? "sample" : "run"),
+            csp_by_count(decode->output.empty_stacks, "is", "are"));
     if (decode->output.format == CSP_DECODE_PERFDATA)
         csp_note(&decode->cli->diag,
-                 "%s: %llu samples with branch stacks (%llu without a taken branch left out)",
-                 decode->output_path, (unsigned long long)decode->written.samples,
+                 "%s: %s with branch stacks (%llu without a taken branch left out)",
+                 decode->output_path, CSP_COUNTED(decode->written.samples, "sample"),
                  (unsigned long long)decode->written.empty_stacks);
     print_stitching(decode);
 }

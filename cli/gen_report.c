@@ -1,4 +1,5 @@
 #include "cli/gen_report.h"
+#include "base/counted.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,38 +69,37 @@ void csp_gen_print_summary(const struct gen *gen, const struct csp_profgen *prof
         return;
     }
     if (gen->options.aggregate) {
-        csp_note(&gen->cli->diag, "%s: %llu distinct of %llu samples, %llu bytes", gen->output_path,
+        csp_note(&gen->cli->diag, "%s: %llu distinct of %s, %s", gen->output_path,
                  (unsigned long long)stats->distinct_samples,
-                 (unsigned long long)stats->samples.used, (unsigned long long)stats->profile_bytes);
+                 CSP_COUNTED(stats->samples.used, "sample"),
+                 CSP_COUNTED(stats->profile_bytes, "byte"));
         return;
     }
     if (gen->options.skip_symbolization) {
-        csp_note(
-            &gen->cli->diag,
-            "%s: counters of %llu ranges and %llu branches from %llu of %llu samples, "
-            "%llu bytes",
-            gen->output_path, (unsigned long long)stats->range_counters,
-            (unsigned long long)stats->branch_counters, (unsigned long long)stats->samples.used,
-            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+        csp_note(&gen->cli->diag, "%s: counters of %s and %s from %llu of %s, %s", gen->output_path,
+                 CSP_COUNTED(stats->range_counters, "range"),
+                 CSP_COUNTED(stats->branch_counters, "branch"),
+                 (unsigned long long)stats->samples.used,
+                 CSP_COUNTED(stats->samples.samples, "sample"),
+                 CSP_COUNTED(stats->profile_bytes, "byte"));
         return;
     }
     if (gen->options.bolt)
-        csp_note(&gen->cli->diag, "%s: %llu lines for BOLT from %llu of %llu samples",
-                 gen->output_path, (unsigned long long)stats->bolt_lines,
-                 (unsigned long long)stats->samples.used,
-                 (unsigned long long)stats->samples.samples);
+        csp_note(&gen->cli->diag, "%s: %s for BOLT from %llu of %s", gen->output_path,
+                 CSP_COUNTED(stats->bolt_lines, "line"), (unsigned long long)stats->samples.used,
+                 CSP_COUNTED(stats->samples.samples, "sample"));
     else
-        csp_note(
-            &gen->cli->diag,
-            "%s: %llu functions in %llu contexts from %llu of %llu samples, %llu bytes",
-            gen->output_path, (unsigned long long)stats->profile.functions,
-            (unsigned long long)stats->profile.contexts, (unsigned long long)stats->samples.used,
-            (unsigned long long)stats->samples.samples, (unsigned long long)stats->profile_bytes);
+        csp_note(&gen->cli->diag, "%s: %s in %s from %llu of %s, %s", gen->output_path,
+                 CSP_COUNTED(stats->profile.functions, "function"),
+                 CSP_COUNTED(stats->profile.contexts, "context"),
+                 (unsigned long long)stats->samples.used,
+                 CSP_COUNTED(stats->samples.samples, "sample"),
+                 CSP_COUNTED(stats->profile_bytes, "byte"));
     if (stats->profile.other_unit_contexts)
-        csp_note(
-            &gen->cli->diag,
-            "%llu contexts are calls into other compile units, which a compiler that sees one at "
-            "a time cannot inline: merged (--preinline-across-units keeps them, for LTO)",
-            (unsigned long long)stats->profile.other_unit_contexts);
+        csp_note(&gen->cli->diag,
+                 "%s %s into other compile units, which a compiler that sees one at "
+                 "a time cannot inline: merged (--preinline-across-units keeps them, for LTO)",
+                 CSP_COUNTED(stats->profile.other_unit_contexts, "context"),
+                 csp_by_count(stats->profile.other_unit_contexts, "is a call", "are calls"));
     print_checks(gen, &stats->checks);
 }

@@ -1,6 +1,7 @@
 /* csprof validate [-i FILE]: a recording. */
 #include "cli/validate_options.h"
 
+#include "base/counted.h"
 #include "base/parse.h"
 #include "base/progress.h"
 #include "validate/recording_trust.h"
@@ -115,7 +116,8 @@ static int compare_with_spe(const struct check *check)
         error = csp_spe_table_read(&table, check->spe, check->options.symfs, diag);
     if (!error) {
         if (elsewhere)
-            csp_note(diag, "%llu samples were taken in no file", (unsigned long long)elsewhere);
+            csp_note(diag, "%s %s taken in no file", CSP_COUNTED(elsewhere, "sample"),
+                     csp_by_count(elsewhere, "was", "were"));
         print_spe(check, &table, &samples);
     }
     csp_spe_table_free(&table);
@@ -136,6 +138,8 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
     int code = parse(&check, argc, argv);
     if (code)
         return code;
+    if (check.spe && check.options.binary)
+        return csp_cli_usage(cli, "-b has no use with --spe, which tells of all files");
     if (check.spe)
         return (int)csp_error_exit(compare_with_spe(&check));
     struct csp_recording_trust trust;

@@ -1,5 +1,6 @@
 #include "collect/assess.h"
 
+#include "base/counted.h"
 #include "collect/cores.h"
 
 #include <stdio.h>
@@ -183,9 +184,9 @@ static void need_counters(const struct csp_target *target, struct csp_strategy_v
         const struct csp_core_pmu *pmu = &target->pmus.data[i];
         if (!pmu->counters || pmu->counters >= wanted)
             continue;
-        char *what = csp_asprintf("%s has %u programmable counter%s, and %u %s needed", pmu->name,
-                                  pmu->counters, pmu->counters == 1 ? "" : "s", wanted,
-                                  wanted == 1 ? "is" : "are");
+        char *what = csp_asprintf("%s has %s, and %u %s needed", pmu->name,
+                                  CSP_COUNTED(pmu->counters, "programmable counter"), wanted,
+                                  csp_by_count(wanted, "is", "are"));
         lack(verdict, what,
              target->virtual_machine ? "a larger or a metal instance has all counters"
                                      : "end other users of the PMU (perf list, watchdogs)");

@@ -1,5 +1,6 @@
 #include "collect/doctor.h"
 
+#include "base/counted.h"
 #include "collect/plan.h"
 
 #include <string.h>
@@ -77,8 +78,7 @@ static void add_pmus(const struct csp_target *target, struct csp_buf *out)
         csp_buf_printf(&text, "%s on CPUs %s: %s", pmu->name, cpus,
                        pmu->cycles ? "cycles" : "no cycle event");
         if (pmu->counters)
-            csp_buf_printf(&text, ", %u programmable counter%s", pmu->counters,
-                           pmu->counters == 1 ? "" : "s");
+            csp_buf_printf(&text, ", %s", CSP_COUNTED(pmu->counters, "programmable counter"));
         if (pmu->trcextout[0] || pmu->trcextout[1])
             csp_buf_add_string(&text, ", trace unit's outputs (trcextout)");
         if (pmu->branch_records > 0)

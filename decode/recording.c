@@ -1,5 +1,6 @@
 #include "decode/recording_private.h"
 
+#include "base/counted.h"
 #include "perfdata/sample_record.h"
 
 #include <inttypes.h>
@@ -223,6 +224,11 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
                         path, csp_records_counts(recording->records)->cut_offset);
     if (aux->missing_bytes && !aux->stored_bytes)
         return 0;
+    if (!aux->has_info && !aux->fragments.len && recording->native)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s has no trace to decode: its samples have branch stacks, of which "
+                        "`csprof gen` makes a profile",
+                        path);
     if (!aux->has_info && !aux->fragments.len)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s has no trace: no AUXTRACE_INFO record; was it recorded with -e cs_etm, "
@@ -318,12 +324,11 @@ void csp_recording_warn_of_missing(struct csp_recording *recording, struct csp_d
     for (uint32_t i = 0; i < recording->missing.len; i++) {
         const struct csp_missing_code *missing = &recording->missing.data[i];
         if (missing->count)
-            csp_warn(diag, "%s %s: trace went there %" PRIu64 " times and was not followed",
-                     missing_name(recording, i), missing->why, missing->count);
+            csp_warn(diag, "%s %s: trace went there %s and was not followed",
+                     missing_name(recording, i), missing->why, CSP_COUNTED(missing->count, "time"));
     }
     if (recording->unmapped.count)
-        csp_warn(diag,
-                 "0x%" PRIx64 " %s: trace went to such places %" PRIu64
-                 " times and was not followed",
-                 recording->unmapped.first, recording->unmapped.why, recording->unmapped.count);
+        csp_warn(diag, "0x%" PRIx64 " %s: trace went to such places %s and was not followed",
+                 recording->unmapped.first, recording->unmapped.why,
+                 CSP_COUNTED(recording->unmapped.count, "time"));
 }

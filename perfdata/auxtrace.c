@@ -1,4 +1,5 @@
 #include "base/big_vec.h"
+#include "base/counted.h"
 #include "perfdata/auxtrace_private.h"
 
 #include <inttypes.h>
@@ -130,16 +131,19 @@ static void tell(const struct csp_auxtrace *aux, struct csp_diag *diag)
     const char *path = aux->path ? aux->path : "recording";
     if (aux->missing_bytes)
         csp_warn(diag,
-                 "%s: AUX records announce %" PRIu64 " bytes of trace and %" PRIu64
+                 "%s: AUX records announce %s of trace and %" PRIu64
                  " of them are not in the file (of %" PRIu64
                  " records nothing is); they were lost when it was recorded or copied",
-                 path, aux->announced_bytes, aux->missing_bytes, aux->missing_fragments);
+                 path, CSP_COUNTED(aux->announced_bytes, "byte"), aux->missing_bytes,
+                 aux->missing_fragments);
     if (aux->unannounced_bytes)
-        csp_note(diag, "%s: %" PRIu64 " bytes of trace are not announced by any AUX record", path,
-                 aux->unannounced_bytes);
+        csp_note(diag, "%s: %s of trace %s not announced by any AUX record", path,
+                 CSP_COUNTED(aux->unannounced_bytes, "byte"),
+                 csp_by_count(aux->unannounced_bytes, "is", "are"));
     if (aux->malformed)
-        csp_warn(diag, "%s: %" PRIu64 " records about trace are malformed and were not used", path,
-                 aux->malformed);
+        csp_warn(diag, "%s: %s about trace %s malformed and %s not used", path,
+                 CSP_COUNTED(aux->malformed, "record"), csp_by_count(aux->malformed, "is", "are"),
+                 csp_by_count(aux->malformed, "was", "were"));
     if (aux->hw_id_unknown_cpu)
         csp_warn(diag,
                  "%s: %" PRIu64

@@ -1,6 +1,7 @@
 #include "profgen/profgen.h"
 
 #include "base/alloc.h"
+#include "base/counted.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/context_finish.h"
@@ -29,9 +30,8 @@ static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *di
         if (stats->rejected[i] > stats->rejected[worst])
             worst = i;
     return csp_fail(diag, CSP_ERR_INPUT,
-                    "the profile would be empty: none of %" PRIu64 " samples can be used; %" PRIu64
-                    " of them %s",
-                    stats->samples, stats->rejected[worst], reasons[worst]);
+                    "the profile would be empty: none of %s can be used; %" PRIu64 " of them %s",
+                    CSP_COUNTED(stats->samples, "sample"), stats->rejected[worst], reasons[worst]);
 }
 
 static int explain_bogus(const struct csp_profgen *gen, struct csp_diag *diag)

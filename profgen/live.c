@@ -1,5 +1,6 @@
 #include "profgen/live.h"
 
+#include "base/counted.h"
 #include "base/file.h"
 #include "profgen/live_stable.h"
 
@@ -122,8 +123,8 @@ static void cut(struct csp_live *live)
     if (live->cutting == 0) {
         int error = write_profile(live);
         if (!error)
-            csp_note(live->diag, "%s: what %llu samples tell so far", live->options.output,
-                     (unsigned long long)used);
+            csp_note(live->diag, "%s: what %s %s so far", live->options.output,
+                     CSP_COUNTED(used, "sample"), csp_by_count(used, "tells", "tell"));
         _exit(error ? 1 : 0);
     }
     if (live->cutting < 0)

@@ -1,3 +1,4 @@
+#include "base/counted.h"
 #include "validate/skid.h"
 
 #include <string.h>
@@ -37,8 +38,9 @@ static void text_table(const struct csp_skid *skid, struct csp_buf *out)
             csp_buf_printf(out, " %7.2f%%", 100 * record_share(skid, place));
         csp_buf_printf(out, "  %s\n", place->what);
     }
-    csp_buf_printf(out, "%llu samples; %llu others were taken outside of these places\n\n",
-                   (unsigned long long)skid->samples, (unsigned long long)skid->elsewhere);
+    csp_buf_printf(out, "%s; %s %s taken outside of these places\n\n",
+                   CSP_COUNTED(skid->samples, "sample"), CSP_COUNTED(skid->elsewhere, "other"),
+                   csp_by_count(skid->elsewhere, "was", "were"));
 }
 
 /* What went wrong, and why it always does. */

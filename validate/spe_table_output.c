@@ -1,3 +1,4 @@
+#include "base/counted.h"
 #include "validate/spe_table.h"
 
 #include <stdlib.h>
@@ -108,15 +109,16 @@ void csp_spe_table_text(const struct csp_spe_table *table, const struct csp_plac
     rows all = make_rows(table, samples);
     double latency = total_latency(table);
     csp_buf_printf(out,
-                   "%llu SPE records: %llu in user code that is known, %llu in the kernel, %llu "
-                   "elsewhere, %llu without address; %llu bad packets, %llu bytes dropped\n",
-                   (unsigned long long)stats->records, (unsigned long long)table->places.total,
-                   (unsigned long long)table->kernel, (unsigned long long)table->elsewhere,
-                   (unsigned long long)table->without_pc, (unsigned long long)stats->bad_packets,
-                   (unsigned long long)(stats->dropped + stats->left));
+                   "%s: %llu in user code that is known, %llu in the kernel, %llu "
+                   "elsewhere, %llu without address; %s, %s dropped\n",
+                   CSP_COUNTED(stats->records, "SPE record"),
+                   (unsigned long long)table->places.total, (unsigned long long)table->kernel,
+                   (unsigned long long)table->elsewhere, (unsigned long long)table->without_pc,
+                   CSP_COUNTED(stats->bad_packets, "bad packet"),
+                   CSP_COUNTED(stats->dropped + stats->left, "byte"));
     if (table->collisions)
-        csp_buf_printf(out, "%llu times records collided and were lost: the period was too short\n",
-                       (unsigned long long)table->collisions);
+        csp_buf_printf(out, "%s records collided and were lost: the period was too short\n",
+                       CSP_COUNTED(table->collisions, "time"));
     csp_buf_add_string(
         out,
         "\nSPE samples operations, whatever they cost; an interrupt samples time, and is taken\n"

@@ -71,7 +71,7 @@ done
 grep -q "next: csprof gen" err || fail "no summary"
 cp csprof.data first
 expect 134 "killed by signal 6" "$CSPROF" collect --emulate -- ./p abort
-expect 0 "1 forked children" "$CSPROF" collect --emulate -- ./p fork
+expect 0 "1 forked process was not recorded" "$CSPROF" collect --emulate -- ./p fork
 expect 0 "execve" "$CSPROF" collect --emulate -- ./p exec
 expect 5 "not a single sample" "$CSPROF" collect --emulate --period 1000000000 -o none.data -- ./p fork
 grep -q "next: csprof gen" err && fail "no samples, and csprof gen is said to be next"

@@ -66,7 +66,7 @@ if [ -e "$recording/perf.data" ]; then
     expect 3 '--code text: cannot be read, or is no ELF file' -i "$recording/perf.data" --code sort=text
     expect 2 "takes PATH=FILE, not 'sort'" -i "$recording/perf.data" --code sort
     # x86 branch stacks are no trace.
-    expect 3 'has no trace: no AUXTRACE_INFO' -i "$CSPROF_CORPUS/autofdo/test.lbr"
+    expect 3 'has no trace to decode: its samples have branch stacks, of which `csprof gen`' -i "$CSPROF_CORPUS/autofdo/test.lbr"
 else
     echo "some skipped: no corpus at CSPROF_CORPUS=${CSPROF_CORPUS:-}"
 fi

@@ -43,7 +43,7 @@ _start
 work
  below
 END
-grep -q '1 contexts are calls into other compile units' messages || fail "nothing is said of it: $(cat messages)"
+grep -q '1 context is a call into other compile units' messages || fail "nothing is said of it: $(cat messages)"
 nesting apart --preinline-across-units >nested
 expect "file by file, to be compiled with LTO" <<'END'
 _start

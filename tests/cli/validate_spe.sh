@@ -13,7 +13,7 @@ python3 "${CSPROF_SOURCE:?}/tests/tools/spe_recording.py" samples.data spe.data 
 while read -r line; do
     tr -s ' ' <output | sed 's/^ //' | grep -qxF -- "$line" || fail "there is no line '$line' in $(cat output)"
 done <<'END2'
-303 SPE records: 300 in user code that is known, 2 in the kernel, 1 elsewhere, 0 without address; 1 bad packets, 46 bytes dropped
+303 SPE records: 300 in user code that is known, 2 in the kernel, 1 elsewhere, 0 without address; 1 bad packet, 46 bytes dropped
 89.00% 33.33% 0.88% 3.0 0.0% branch /opt/chase+0x708
 1.00% 33.33% 97.95% 334.0 100.0% load /opt/chase+0x704
 10.00% 33.33% 1.17% 4.0 0.0% other /opt/chase+0x700

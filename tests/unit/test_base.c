@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/bytes.h"
+#include "base/counted.h"
 #include "base/distinct.h"
 #include "base/file.h"
 #include "base/intern.h"
@@ -22,6 +23,25 @@ static void keep_message(void *user, enum csp_severity severity, const char *mes
 {
     (void)severity;
     snprintf(user, 256, "%s", message);
+}
+
+static void what_is_counted_agrees_with_its_count(void **state)
+{
+    static const struct {
+        uint64_t count;
+        const char *noun, *text;
+    } rows[] = {
+        {0, "sample", "0 samples"},  {1, "sample", "1 sample"},
+        {2, "sample", "2 samples"},  {1, "branch", "1 branch"},
+        {3, "branch", "3 branches"}, {2, "process", "2 processes"},
+        {1, "process", "1 process"}, {5, "entry", "5 entries"},
+        {1, "entry", "1 entry"},     {2, "bad packet", "2 bad packets"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(CSP_COUNTED(rows[i].count, rows[i].noun), rows[i].text);
+    assert_string_equal(csp_by_count(1, "was", "were"), "was");
+    assert_string_equal(csp_by_count(0, "was", "were"), "were");
 }
 
 static void counts_take_si_and_iec_suffixes(void **state)
@@ -362,6 +382,7 @@ int main(void)
         cmocka_unit_test(hexadecimal_is_as_printf_writes_it),
         cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
         cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
+        cmocka_unit_test(what_is_counted_agrees_with_its_count),
         cmocka_unit_test(counts_take_si_and_iec_suffixes),
         cmocka_unit_test(leb128_reads_the_dwarf_examples),
         cmocka_unit_test(leb128_is_the_same_wherever_it_lies),
