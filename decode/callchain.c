@@ -100,6 +100,25 @@ static unsigned repair_from_register(const struct csp_leaf *leaf, uint64_t lr,
     return lacks_caller(leaf) ? CSP_REPAIR_MISSING : CSP_REPAIR_NONE;
 }
 
+/* Whether a longjmp goes to the function that the outermost open call was made in: x30, once it has
+ * been loaded, is in that, too. Until then it is the longjmp's own return address. */
+static bool goes_to_outermost(const csp_frames *open, uint64_t lr,
+                              const struct csp_unwind_tables *tables)
+{
+    if (!open->len || lr == open->data[0])
+        return false;
+    struct csp_leaf outermost = find_leaf(tables, open->data[open->len - 1] - A64_INSTRUCTION);
+    return is_within(&outermost, lr);
+}
+
+static void put_before(csp_frames *frames, uint64_t pc)
+{
+    csp_vec_push(frames, 0);
+    for (size_t i = frames->len - 1; i > 0; i--)
+        frames->data[i] = frames->data[i - 1];
+    frames->data[0] = pc;
+}
+
 unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t *chain,
                               uint32_t chain_len, uint64_t lr,
                               const struct csp_unwind_tables *tables, csp_frames *out)
@@ -118,15 +137,15 @@ unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t 
         known = count_known(out, lacks_caller(&leaf), callers, caller_len);
         if (known < out->len)
             repair = CSP_REPAIR_HISTORY;
-    } else {
+    } else if (leaf.state != CSP_LEAF_LONGJMP) {
         repair = repair_from_register(&leaf, lr, callers, caller_len, out);
     }
-    csp_vec_reserve(out, caller_len - known + 1);
-    for (size_t i = out->len; i-- > 0;)
-        out->data[i + 1] = out->data[i];
-    out->data[0] = chain[0];
-    out->len++;
+    if (leaf.state == CSP_LEAF_LONGJMP && !known && !goes_to_outermost(out, lr, tables)) {
+        caller_len = 0;
+        repair |= CSP_REPAIR_MISSING;
+    }
+    put_before(out, chain[0]);
     for (uint32_t i = known; i < caller_len; i++)
-        out->data[out->len++] = callers[i];
+        csp_vec_push(out, callers[i]);
     return repair;
 }

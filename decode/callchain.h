@@ -9,6 +9,11 @@
  * A function that has called has left an address of its own in x30: where the call returned to. So
  * an x30 that lies outside of the function still tells, or tells again, who called it; only of an
  * x30 within it, which is stale or a recursion's, must the unwind tables say which.
+ *
+ * A longjmp loads the x29 of the function that it goes to, and then is in progress for a while, for
+ * which the chain is not its callers', but those of that function. Between them and the window's
+ * calls there may be any number of others, or a signal: if nothing says that there are none, the
+ * stack ends with the window's calls.
  */
 #ifndef CSP_DECODE_CALLCHAIN_H
 #define CSP_DECODE_CALLCHAIN_H
@@ -22,6 +27,8 @@ enum csp_leaf_state {
     CSP_LEAF_RECORD,  /* the frame record is in place: the chain is complete */
     CSP_LEAF_LR,      /* in x30, and no record: the chain lacks the caller */
     CSP_LEAF_STACK, /* on the stack, and no record: the chain lacks the caller, x30 may be stale */
+    /* a longjmp or the like has loaded x29: the chain is that of whom it goes to */
+    CSP_LEAF_LONGJMP,
 };
 
 /* What is known of the function that a PC is in. */
@@ -42,7 +49,7 @@ enum csp_callchain_repair {
     CSP_REPAIR_NONE = 0,
     CSP_REPAIR_HISTORY = 1, /* frames were added from the window's calls */
     CSP_REPAIR_LR = 2,      /* the caller was added from the link register */
-    CSP_REPAIR_MISSING = 4, /* the caller is missing, and nothing tells who it was */
+    CSP_REPAIR_MISSING = 4, /* a caller is missing, and nothing tells who it was */
 };
 
 typedef CSP_VEC(uint64_t) csp_frames;

@@ -9,7 +9,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
-enum { X29 = 29, LR = 30, NEARBY = 16 /* instructions */ };
+enum { X29 = 29, LR = 30, SP = 31, NEARBY = 16 /* instructions */ };
 
 /* A loaded segment that holds code. */
 struct segment {
@@ -27,16 +27,23 @@ struct csp_leaf_table {
     CSP_VEC(struct csp_leaf) leaves;
 };
 
-static const uint8_t *code_at(const struct csp_leaf_table *table, uint64_t address, uint64_t *end)
+static const struct segment *segment_of(const struct csp_leaf_table *table, uint64_t address)
 {
     for (size_t i = 0; i < table->segments.len; i++) {
         const struct segment *segment = &table->segments.data[i];
-        if (address >= segment->start && address < segment->end) {
-            *end = segment->end;
-            return segment->bytes + (address - segment->start);
-        }
+        if (address >= segment->start && address < segment->end)
+            return segment;
     }
     return NULL;
+}
+
+static const uint8_t *code_at(const struct csp_leaf_table *table, uint64_t address, uint64_t *end)
+{
+    const struct segment *segment = segment_of(table, address);
+    if (!segment)
+        return NULL;
+    *end = segment->end;
+    return segment->bytes + (address - segment->start);
 }
 
 /* `add x29, sp, #n`, of which `mov x29, sp` is n = 0. */
@@ -56,30 +63,74 @@ static bool is_hint(uint32_t instruction)
     return (instruction & 0xfffff01f) == 0xd503201f;
 }
 
-/* Load pair or load register, 64-bit, of x30: any addressing mode. */
-static bool loads_link_register(uint32_t instruction)
+/* B, BR, RET and their like, and calls. */
+static bool is_unconditional_branch(uint32_t instruction)
+{
+    return (instruction & 0x7c000000) == 0x14000000 || (instruction & 0xfe000000) == 0xd6000000;
+}
+
+/* Load pair or load register, 64-bit, into a register: any addressing mode. */
+static bool loads_register(uint32_t instruction, unsigned wanted)
 {
     unsigned first = instruction & 31, second = instruction >> 10 & 31;
     if ((instruction & 0xfe400000) == 0xa8400000)
-        return first == LR || second == LR;
-    return (instruction & 0xfec00000) == 0xf8400000 && first == LR;
+        return first == wanted || second == wanted;
+    return (instruction & 0xfec00000) == 0xf8400000 && first == wanted;
+}
+
+static bool loads_link_register(uint32_t instruction)
+{
+    return loads_register(instruction, LR);
+}
+
+/* From a place that is not in the frame of the function. */
+static bool loads_foreign_frame_pointer(uint32_t instruction)
+{
+    unsigned base = instruction >> 5 & 31;
+    return loads_register(instruction, X29) && base != SP && base != X29;
+}
+
+/* Goes back from `address`, at most to `function`, over at most so many instructions: whether one
+ * is as wanted before another stops. */
+static bool is_behind(const struct csp_leaf_table *table, uint64_t function, uint64_t address,
+                      unsigned most, bool (*wanted)(uint32_t instruction),
+                      bool (*stops)(uint32_t instruction))
+{
+    const struct segment *segment = segment_of(table, address);
+    if (!segment)
+        return false;
+    uint64_t lowest = function > segment->start ? function : segment->start;
+    for (unsigned i = 0; i < most && address - lowest >= 4; i++) {
+        address -= 4;
+        uint32_t instruction = csp_load32(segment->bytes + (address - segment->start));
+        if (wanted(instruction))
+            return true;
+        if (stops(instruction))
+            return false;
+    }
+    return false;
+}
+
+static bool ends_block(uint32_t instruction)
+{
+    return changes_flow(instruction) && !is_hint(instruction);
 }
 
 /* In the epilogue, behind the load that took the caller's x29 and x30 from the stack. */
 static bool is_restored_before(const struct csp_leaf_table *table, uint64_t function,
                                uint64_t address)
 {
-    uint64_t end;
-    const uint8_t *code = code_at(table, address, &end);
-    for (int i = 0; code && i < NEARBY && address > function; i++) {
-        address -= 4, code -= 4;
-        uint32_t instruction = csp_load32(code);
-        if (loads_link_register(instruction))
-            return true;
-        if (changes_flow(instruction) && !is_hint(instruction))
-            return false;
-    }
-    return false;
+    return is_behind(table, function, address, NEARBY, loads_link_register, ends_block);
+}
+
+/* In longjmp, setcontext and what else goes to a context that was saved, behind the load of that
+ * one's x29. What such functions restore after it may be conditional: glibc's setcontext takes 26
+ * instructions. `function` may be 0. */
+static bool is_in_longjmp(const struct csp_leaf_table *table, uint64_t function, uint64_t address)
+{
+    const unsigned longest = 64;
+    return is_behind(table, function, address, longest, loads_foreign_frame_pointer,
+                     is_unconditional_branch);
 }
 
 /* Nothing has been called since the function was entered. */
@@ -88,7 +139,7 @@ static bool is_entry(const struct csp_leaf_table *table, uint64_t function, uint
     uint64_t end;
     const uint8_t *code = code_at(table, function, &end);
     for (; code && function < address && function + 4 <= end; function += 4, code += 4)
-        if (changes_flow(csp_load32(code)) && !is_hint(csp_load32(code)))
+        if (ends_block(csp_load32(code)))
             return false;
     return code && function == address;
 }
@@ -116,7 +167,7 @@ static bool sets_frame_pointer_soon(const struct csp_leaf_table *table, uint64_t
         uint32_t instruction = csp_load32(code);
         if (sets_frame_pointer(instruction))
             return true;
-        if (changes_flow(instruction) && !is_hint(instruction))
+        if (ends_block(instruction))
             return false;
     }
     return false;
@@ -172,6 +223,8 @@ static enum rule rule_of(Dwarf_Frame *frame, int reg)
 static enum csp_leaf_state state_of_frame(const struct csp_leaf_table *table, Dwarf_Frame *frame,
                                           uint64_t function, uint64_t address)
 {
+    if (is_in_longjmp(table, function, address))
+        return CSP_LEAF_LONGJMP;
     switch (rule_of(frame, LR)) {
     case RULE_UNCHANGED:
         return CSP_LEAF_LR;
@@ -222,6 +275,8 @@ static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uin
 {
     uint64_t end;
     const uint8_t *code = code_at(table, address, &end);
+    if (is_in_longjmp(table, 0, address))
+        return CSP_LEAF_LONGJMP;
     for (int i = 0; code && i < NEARBY && address + 4 <= end; i++, address += 4, code += 4) {
         uint32_t instruction = csp_load32(code);
         unsigned target = instruction >> 5 & 31;
@@ -233,7 +288,7 @@ static enum csp_leaf_state state_of_code(const struct csp_leaf_table *table, uin
             return CSP_LEAF_LR; /* BR */
         if ((instruction & 0xfffffc1f) == 0xd65f0000)
             return CSP_LEAF_LR; /* RET */
-        if (changes_flow(instruction) && !is_hint(instruction) && !is_conditional(instruction))
+        if (ends_block(instruction) && !is_conditional(instruction))
             return CSP_LEAF_UNKNOWN;
     }
     return CSP_LEAF_UNKNOWN;

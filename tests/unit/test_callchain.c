@@ -230,6 +230,56 @@ static void what_nothing_tells_is_known_to_be_missing(void **state)
     });
 }
 
+/* The chain is that of the function at 0x400, which 0x54 called. */
+static void a_longjmp_that_has_loaded_x29_is_not_called_by_whom_it_goes_to(void **state)
+{
+    (void)state;
+    check(&(struct chain_case){
+        /* called by a signal's handler, where the window begins; x30 is not loaded yet */
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300)},
+        .chain = {0x364, 0x54},
+        .lr = 0x224,
+        .leaf = {CSP_LEAF_LONGJMP, 0x300, 0x400},
+        .stack = {0x364, 0x224, 0x104},
+        .repair = CSP_REPAIR_HISTORY | CSP_REPAIR_MISSING,
+    });
+    check(&(struct chain_case){
+        /* x30 is, and tells as little of what is between 0x400 and 0x100 */
+        .branches = {CALL(0x100, 0x200), CALL(0x220, 0x300)},
+        .chain = {0x374, 0x54},
+        .lr = 0x414,
+        .leaf = {CSP_LEAF_LONGJMP, 0x300, 0x400},
+        .stack = {0x374, 0x224, 0x104},
+        .repair = CSP_REPAIR_HISTORY | CSP_REPAIR_MISSING,
+    });
+    check(&(struct chain_case){
+        /* the function that it goes to made the window's first call */
+        .branches = {CALL(0x420, 0x200), CALL(0x220, 0x300)},
+        .chain = {0x374, 0x54},
+        .lr = 0x414,
+        .leaf = {CSP_LEAF_LONGJMP, 0x300, 0x400},
+        .stack = {0x374, 0x224, 0x424, 0x54},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+    check(&(struct chain_case){
+        /* the window saw it being called */
+        .branches = {CALL(0x50, 0x400), CALL(0x420, 0x200), CALL(0x220, 0x300)},
+        .chain = {0x364, 0x54, 0x14},
+        .lr = 0x224,
+        .leaf = {CSP_LEAF_LONGJMP, 0x300, 0x400},
+        .stack = {0x364, 0x224, 0x424, 0x54, 0x14},
+        .repair = CSP_REPAIR_HISTORY,
+    });
+    check(&(struct chain_case){
+        /* whose x30 it is without a call in the window, nothing tells */
+        .chain = {0x364, 0x54},
+        .lr = 0x224,
+        .leaf = {CSP_LEAF_LONGJMP, 0x300, 0x400},
+        .stack = {0x364},
+        .repair = CSP_REPAIR_MISSING,
+    });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_stale_link_register_is_not_believed),
         cmocka_unit_test(a_link_register_outside_of_the_function_is_fresh),
         cmocka_unit_test(what_nothing_tells_is_known_to_be_missing),
+        cmocka_unit_test(a_longjmp_that_has_loaded_x29_is_not_called_by_whom_it_goes_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

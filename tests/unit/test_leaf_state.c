@@ -5,12 +5,13 @@
 
 #include <string.h>
 
-enum { BASE = 0x10000, MOST = 6 };
+enum { BASE = 0x10000, MOST = 8 };
 
 struct code_case {
     const char *shows;
-    uint32_t code[MOST]; /* the PC is at its first instruction */
+    uint32_t code[MOST];
     enum csp_leaf_state expected;
+    unsigned pc; /* of the instructions: 0 is the first */
 };
 
 enum {
@@ -28,27 +29,40 @@ enum {
     STORE_RECORD = 0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
     LOAD_RECORD = 0xa8c17bfd,  /* ldp x29, x30, [sp], #16 */
     SET_RECORD = 0x910003fd,   /* mov x29, sp */
+    LOAD_SAVED = 0xa945101d,   /* ldp x29, x4, [x0, #80] */
+    LOAD_OWN = 0xa9407bbd,     /* ldp x29, x30, [x29] */
+    B_NE = 0x54000061,         /* b.ne #12 */
+    MSR = 0xd51b4424,          /* msr fpsr, x4 */
+    BR_X30 = 0xd61f03c0,       /* br x30 */
 };
 
 static const struct code_case cases[] = {
-    {"a leaf function that returns", {ADD, RET}, CSP_LEAF_LR},
-    {"a prologue before its store", {NOP, STORE_RECORD}, CSP_LEAF_LR},
-    {"a prologue before x29 is set", {SET_RECORD}, CSP_LEAF_LR},
-    {"a linker's stub", {ADD, BR_X16}, CSP_LEAF_LR},
-    {"behind clone: the parent returns, whatever the child does", {CBZ, RET}, CSP_LEAF_LR},
-    {"a condition, then a prologue", {TBNZ, ADD, STORE_RECORD}, CSP_LEAF_LR},
-    {"two conditions, then a return", {B_EQ, CBZ, RET}, CSP_LEAF_LR},
-    {"an epilogue", {ADD, LOAD_RECORD, RET}, CSP_LEAF_UNKNOWN},
-    {"a condition, then an epilogue", {CBZ, LOAD_RECORD, RET}, CSP_LEAF_UNKNOWN},
-    {"a call comes first", {BL, RET}, CSP_LEAF_UNKNOWN},
-    {"a jump: not followed", {B, RET}, CSP_LEAF_UNKNOWN},
-    {"a jump through a register", {BR_X3, RET}, CSP_LEAF_UNKNOWN},
+    {"a leaf function that returns", {ADD, RET}, CSP_LEAF_LR, 0},
+    {"a prologue before its store", {NOP, STORE_RECORD}, CSP_LEAF_LR, 0},
+    {"a prologue before x29 is set", {SET_RECORD}, CSP_LEAF_LR, 0},
+    {"a linker's stub", {ADD, BR_X16}, CSP_LEAF_LR, 0},
+    {"behind clone: the parent returns, whatever the child does", {CBZ, RET}, CSP_LEAF_LR, 0},
+    {"a condition, then a prologue", {TBNZ, ADD, STORE_RECORD}, CSP_LEAF_LR, 0},
+    {"two conditions, then a return", {B_EQ, CBZ, RET}, CSP_LEAF_LR, 0},
+    {"an epilogue", {ADD, LOAD_RECORD, RET}, CSP_LEAF_UNKNOWN, 0},
+    {"a condition, then an epilogue", {CBZ, LOAD_RECORD, RET}, CSP_LEAF_UNKNOWN, 0},
+    {"a call comes first", {BL, RET}, CSP_LEAF_UNKNOWN, 0},
+    {"a jump: not followed", {B, RET}, CSP_LEAF_UNKNOWN, 0},
+    {"a jump through a register", {BR_X3, RET}, CSP_LEAF_UNKNOWN, 0},
     {"a system call may be the last thing that a program does",
      {SVC, STORE_RECORD},
-     CSP_LEAF_UNKNOWN},
+     CSP_LEAF_UNKNOWN,
+     0},
+    {"a longjmp before it loads x29", {LOAD_SAVED, ADD, BR_X30}, CSP_LEAF_UNKNOWN, 0},
+    {"a longjmp that has loaded x29", {LOAD_SAVED, ADD, BR_X30}, CSP_LEAF_LONGJMP, 1},
+    {"a longjmp that goes", {LOAD_SAVED, ADD, BR_X30}, CSP_LEAF_LONGJMP, 2},
+    {"a setcontext, which restores more", {LOAD_SAVED, B_NE, MSR, BR_X16}, CSP_LEAF_LONGJMP, 3},
+    {"a function behind a longjmp", {LOAD_SAVED, BR_X30, STORE_RECORD}, CSP_LEAF_LR, 2},
+    {"an epilogue that has loaded x29", {LOAD_RECORD, RET}, CSP_LEAF_LR, 1},
+    {"the same without the stack pointer", {LOAD_OWN, RET}, CSP_LEAF_LR, 1},
 };
 
-static struct csp_leaf find(const uint32_t *code)
+static struct csp_leaf find(const uint32_t *code, unsigned pc)
 {
     struct {
         Elf64_Ehdr header;
@@ -76,7 +90,7 @@ static struct csp_leaf find(const uint32_t *code)
     Elf *elf = elf_memory((char *)&file, sizeof file);
     assert_non_null(elf);
     struct csp_leaf_table *table = csp_leaf_table_create(elf);
-    struct csp_leaf leaf = csp_leaf_table_find(table, BASE);
+    struct csp_leaf leaf = csp_leaf_table_find(table, BASE + 4 * pc);
     csp_leaf_table_destroy(table);
     elf_end(elf);
     return leaf;
@@ -86,7 +100,7 @@ static void without_tables_the_code_tells(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct csp_leaf leaf = find(cases[i].code);
+        struct csp_leaf leaf = find(cases[i].code, cases[i].pc);
         if (leaf.state != cases[i].expected)
             fail_msg("%s: %d, expected %d", cases[i].shows, (int)leaf.state,
                      (int)cases[i].expected);
