@@ -12,8 +12,8 @@ interrupted, so there stacks are compared up to the handler.
 
 Prints: samples; instructions of PROGRAM at which there is one, of those that ran; share of stacks that
 are right as recorded, as repaired, as repaired of those whose records are valid, and of those of which
-the recording tells all callers. Exits 1 when not all with valid records are right, or less than LEAST % of
-all, or, if LEAST is not 0, an instruction that ran has no sample.
+the recording tells all callers. Exits 1 when not all with valid records are right, or not all that are
+told, or less than LEAST % of all, or, if LEAST is not 0, an instruction that ran has no sample.
 """
 import sys
 
@@ -138,7 +138,8 @@ def main():
         sys.exit("no samples")
     table.print()
     least = float(sys.argv[2]) / 100
-    good = (table.valid_right == table.valid and table.right >= least * table.total and (not least or table.places >= table.ran))
+    good = (table.valid_right == table.valid and table.told_right == table.told
+            and table.right >= least * table.total and (not least or table.places >= table.ran))
     sys.exit(0 if good else 1)
 
 

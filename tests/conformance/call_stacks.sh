@@ -3,6 +3,9 @@
 # with the emulator's shadow stack: as the kernel's walk along the frame records finds them, and
 # repaired. Two lengths of windows: so short that hardly a call is in them, and ordinary; of these, what
 # runs but once is sampled in further runs.
+# With those, 99.95 % are right and more. The others are of calls that went through the dynamic linker's resolver,
+# which keeps no frame record, and of longjmps, where the window begins behind the call: some five of ten thousand,
+# by chance up to twice as many.
 #
 # CSPROF_CALL_STACKS=all tries all programs in all builds; else some are built in one way alone.
 set -euo pipefail
@@ -90,14 +93,14 @@ check() { # PROGRAM WINDOW LEAST ARGUMENT [SHORT_ARGUMENT]
 }
 echo "program        build      window samples  at instructions  recorded   repaired  valid records  all told"
 check stacks 16 0 60
-check stacks 2000 99.9 600 9
+check stacks 2000 99.8 600 9
 check deep_recursion 16 0 1
-check deep_recursion 2000 99.9 1 1
+check deep_recursion 2000 99.8 1 1
 [ -n "${CSPROF_CALL_STACKS:-}" ] || builds=(signed)
 check signals 16 0 40
-check signals 2000 99.9 400 129
+check signals 2000 99.8 400 129
 check threads 16 0 1
-check threads 2000 99.9 1 1
+check threads 2000 99.8 1 1
 check mill 16 0 small.mill
-check mill 2000 99.9 small.mill small.mill
+check mill 2000 99.8 small.mill small.mill
 exit $failed
