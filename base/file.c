@@ -11,6 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Up to here a file is read: to map it, touch its pages and give them back takes as long, and
+ * longer when several threads do it at once. */
+enum { SMALL = 64 * 1024 };
+
+static int read_descriptor(struct csp_file *file, int fd, struct csp_diag *diag)
+{
+    const struct csp_input input = {.fd = fd, .size = file->size, .path = file->path};
+    file->copy = csp_malloc(file->size);
+    file->data = file->copy;
+    return csp_input_read(&input, 0, file->copy, file->size, diag);
+}
+
 static int map_descriptor(struct csp_file *file, int fd, struct csp_diag *diag)
 {
     struct stat status;
@@ -22,6 +34,8 @@ static int map_descriptor(struct csp_file *file, int fd, struct csp_diag *diag)
     file->data = (const uint8_t *)"";
     if (!file->size)
         return 0;
+    if (file->size <= SMALL)
+        return read_descriptor(file, fd, diag);
     void *mapping = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapping == MAP_FAILED)
         return csp_fail(diag, CSP_ERR_IO, "%s: cannot map %zu bytes: %s", file->path, file->size,
@@ -158,6 +172,7 @@ void csp_file_unmap(struct csp_file *file)
 {
     if (file->mapping)
         munmap(file->mapping, file->size);
+    free(file->copy);
     free(file->path);
     *file = (struct csp_file){0};
 }

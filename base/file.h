@@ -1,4 +1,4 @@
-/* Files: mapped for reading, replaced as a whole for writing. */
+/* Files: mapped for reading, or read when they are small, replaced as a whole for writing. */
 #ifndef CSP_BASE_FILE_H
 #define CSP_BASE_FILE_H
 
@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A file mapped read-only. `data` is never null, not even for an empty file. */
+/* A file in memory, read-only. `data` is never null, not even for an empty file. */
 struct csp_file {
     const uint8_t *data;
     size_t size;
-    char *path; /* as given, for messages; "standard input" for "-" */
-    void *mapping;
+    char *path;           /* as given, for messages; "standard input" for "-" */
+    void *mapping, *copy; /* what is to be given back */
 };
 
 /* Maps a file; "-" is standard input, spooled to an unnamed temporary file when it is a pipe.

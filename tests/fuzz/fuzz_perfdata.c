@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static volatile uint64_t sink;
     static char path[] = "fuzz";
-    struct csp_file file = {data, size, path, NULL};
+    struct csp_file file = {.data = data, .size = size, .path = path};
     struct csp_perfdata *reader;
     if (csp_perfdata_open(&reader, &file, NULL) == 0) {
         sink += read_records(reader, CSP_ORDER_FILE);

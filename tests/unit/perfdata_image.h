@@ -52,7 +52,8 @@ static inline void image_record(struct csp_buf *image, uint32_t type, uint16_t m
 static inline struct csp_file image_file(const struct csp_buf *image)
 {
     static char path[] = "test.data";
-    return (struct csp_file){(const uint8_t *)image->data, image->len, path, NULL};
+    return (struct csp_file){
+        .data = (const uint8_t *)image->data, .size = image->len, .path = path};
 }
 
 /* Keeps the first message that is a warning or a failure. */
