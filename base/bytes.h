@@ -125,6 +125,14 @@ static inline uint64_t csp_cursor_uleb(struct csp_cursor *cursor)
     return 0;
 }
 
+/* The same of a number that nearly always has one byte. */
+static inline uint64_t csp_cursor_small_uleb(struct csp_cursor *cursor)
+{
+    if (cursor->at < cursor->end && *cursor->at < 0x80 && !cursor->overrun)
+        return *cursor->at++;
+    return csp_cursor_uleb(cursor);
+}
+
 static inline int64_t csp_cursor_sleb(struct csp_cursor *cursor)
 {
     struct csp_short_leb number = csp_cursor_short_leb(cursor);

@@ -81,6 +81,7 @@ static uint32_t follow(struct csp_aggregate_reader *reader, uint32_t before, siz
             break;
         at += sizeof(uint64_t) - next->beyond / 8;
         before = next->number;
+        __builtin_prefetch(&reader->followers.data[before + 8]);
         csp_vec_push(&reader->branches, before);
     }
     cursor->at = at;

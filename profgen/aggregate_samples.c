@@ -123,6 +123,28 @@ static uint64_t unfinished(const uint8_t *at)
     return csp_load64(at) >> 7 & each_byte;
 }
 
+typedef int8_t sixteen __attribute__((vector_size(16)));
+
+/* The same of sixteen bytes: -1 where no number ends. */
+static sixteen unfinished_of_sixteen(const uint8_t *at)
+{
+    sixteen bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    return bytes < 0;
+}
+
+/* How many numbers end in WIDE bytes. */
+enum { WIDE = 64 };
+static uint32_t ended_in_wide(const uint8_t *at)
+{
+    sixteen ended = (unfinished_of_sixteen(at) + unfinished_of_sixteen(at + 16)) +
+                    (unfinished_of_sixteen(at + 32) + unfinished_of_sixteen(at + 48)) +
+                    WIDE / (int)sizeof(sixteen);
+    uint64_t halves[2];
+    memcpy(halves, &ended, sizeof halves);
+    return (uint32_t)((halves[0] + halves[1]) * each_byte >> 56);
+}
+
 /* The least byte that is so large, where they ascend. */
 static uint32_t first_byte(uint64_t bytes, uint32_t value)
 {
@@ -133,11 +155,8 @@ static uint32_t first_byte(uint64_t bytes, uint32_t value)
 /* Where so many numbers end; null when that is behind `end`. */
 static const uint8_t *skip_numbers(const uint8_t *at, const uint8_t *end, uint32_t count)
 {
-    for (; count > 32 && end - at >= 32; at += 32)
-        count -= 32 - (uint32_t)((unfinished(at) + unfinished(at + 8) + unfinished(at + 16) +
-                                  unfinished(at + 24)) *
-                                     each_byte >>
-                                 56);
+    for (uint32_t ended; end - at >= WIDE && (ended = ended_in_wide(at)) < count; at += WIDE)
+        count -= ended;
     for (; count && end - at >= 8; at += 8) {
         uint64_t ended = (unfinished(at) ^ each_byte) * each_byte; /* up to there */
         if (ended >> 56 >= count)
@@ -153,7 +172,7 @@ static int read_sample(struct csp_aggregate_reader *reader, uint64_t callers)
 {
     struct csp_cursor *cursor = &reader->blocks.cursor;
     struct csp_raw_sample *raw = &reader->raw[reader->raw_in % QUEUE];
-    raw->leaf = (uint32_t)csp_cursor_uleb(cursor);
+    raw->leaf = (uint32_t)csp_cursor_small_uleb(cursor);
     raw->start = csp_cursor_uleb(cursor);
     raw->end = csp_cursor_uleb(cursor);
     uint64_t len = csp_cursor_uleb(cursor);
@@ -172,7 +191,7 @@ static int read_sample(struct csp_aggregate_reader *reader, uint64_t callers)
         return csp_aggregate_malformed(reader, "the number of a branch");
     raw->size = (size_t)(end - cursor->at);
     cursor->at = end;
-    uint64_t count = csp_cursor_uleb(cursor);
+    uint64_t count = csp_cursor_small_uleb(cursor);
     if (cursor->overrun || !count)
         return csp_aggregate_malformed(reader, "a sample and its count");
     raw->count = csp_sample_set_times(reader->set, count, reader->weight);
@@ -183,9 +202,10 @@ static int read_sample(struct csp_aggregate_reader *reader, uint64_t callers)
 static int next_item(struct csp_aggregate_reader *reader)
 {
     int error = 0;
-    if (!csp_cursor_left(&reader->blocks.cursor))
-        while (!error && reader->raw_out < reader->raw_in)
-            error = finish_guess(reader);
+    if (csp_cursor_left(&reader->blocks.cursor))
+        return 0;
+    while (!error && reader->raw_out < reader->raw_in)
+        error = finish_guess(reader);
     return error ? error : csp_aggregate_next_item(reader, "a sample, or the end of samples");
 }
 
@@ -196,7 +216,7 @@ static int read_all(struct csp_aggregate_reader *reader)
         int error = next_item(reader);
         if (error)
             return error;
-        uint64_t step = csp_cursor_uleb(&reader->blocks.cursor);
+        uint64_t step = csp_cursor_small_uleb(&reader->blocks.cursor);
         if (!step)
             break;
         callers += step - 1;

@@ -153,18 +153,14 @@ void csp_block_reader_free(struct csp_block_reader *reader)
 
 void csp_block_add_uleb(struct csp_buf *out, uint64_t value)
 {
-    uint8_t *at = (uint8_t *)csp_buf_reserve(out, 10);
-    size_t size = 0;
-    for (; value > 0x7f; value >>= 7)
-        at[size++] = (uint8_t)(value | 0x80);
-    at[size++] = (uint8_t)value;
-    out->len += size;
+    uint8_t *at = (uint8_t *)csp_buf_reserve(out, CSP_ULEB_MOST);
+    out->len += (size_t)(csp_block_put_uleb(at, value) - at);
 }
 
 void csp_block_add_sleb(struct csp_buf *out, uint64_t difference)
 {
     int64_t value = (int64_t)difference;
-    uint8_t *at = (uint8_t *)csp_buf_reserve(out, 10);
+    uint8_t *at = (uint8_t *)csp_buf_reserve(out, CSP_ULEB_MOST);
     size_t size = 0;
     for (; value < -64 || value > 63; value >>= 7)
         at[size++] = (uint8_t)((value & 0x7f) | 0x80);

@@ -63,6 +63,17 @@ void csp_block_reader_begin(struct csp_block_reader *reader, const uint8_t *data
 int csp_block_next(struct csp_block_reader *reader, struct csp_diag *diag);
 void csp_block_reader_free(struct csp_block_reader *reader);
 
+enum { CSP_ULEB_MOST = 10 }; /* bytes */
+
+/* Where there is room for it; returns where it ends. */
+static inline uint8_t *csp_block_put_uleb(uint8_t *at, uint64_t value)
+{
+    for (; value > 0x7f; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
 void csp_block_add_uleb(struct csp_buf *out, uint64_t value);
 void csp_block_add_sleb(struct csp_buf *out, uint64_t difference);
 

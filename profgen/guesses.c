@@ -191,19 +191,21 @@ static uint8_t *put(uint8_t *at, uint32_t encoded)
 static uint8_t *put_branches(const uint32_t *encoded, const struct csp_known_sample *known,
                              uint8_t *at)
 {
-    const uint16_t *branches = known->branches;
-    const uint32_t *wide = (const void *)branches, len = known->branch_len;
-    uint32_t i = 0;
-    for (; known->wide && i < len; i++)
-        at = put(at, encoded[wide[i]]);
-    for (; i + 4 <= len; i += 4) {
-        at = put(at, encoded[branches[i]]);
-        at = put(at, encoded[branches[i + 1]]);
-        at = put(at, encoded[branches[i + 2]]);
-        at = put(at, encoded[branches[i + 3]]);
+    const uint16_t *branch = known->branches, *end = branch + known->branch_len;
+    if (known->wide) {
+        const uint32_t *wide = (const void *)branch;
+        for (uint32_t i = 0; i < known->branch_len; i++)
+            at = put(at, encoded[wide[i]]);
+        return at;
     }
-    for (; i < len; i++)
-        at = put(at, encoded[branches[i]]);
+    for (; end - branch >= 4; branch += 4) {
+        at = put(at, encoded[branch[0]]);
+        at = put(at, encoded[branch[1]]);
+        at = put(at, encoded[branch[2]]);
+        at = put(at, encoded[branch[3]]);
+    }
+    for (; branch < end; branch++)
+        at = put(at, encoded[*branch]);
     return at;
 }
 

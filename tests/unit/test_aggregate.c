@@ -210,6 +210,48 @@ static void branches_far_apart_are_read_as_they_were_written(void **state)
     csp_buf_free(&got);
 }
 
+/* Whose branches' numbers have one, two and three bytes. */
+static void samples_of_any_length_are_read_and_known_again(void **state)
+{
+    (void)state;
+    enum { BRANCHES = 20000, LONGEST = 400 };
+    struct csp_aggregate made = csp_aggregate_empty(), read = csp_aggregate_empty();
+    const struct csp_aggregate_how again = {.duplicates = true};
+    struct csp_runs none = {.memory = SIZE_MAX};
+    for (uint32_t i = 0; i < BRANCHES; i++)
+        csp_pairs_at(&made.set.branches, 0x1000 + 4 * i, 0x2000);
+    for (uint32_t len = 0; len < LONGEST; len++) {
+        uint32_t branches[LONGEST];
+        for (uint32_t i = 0; i < len; i++)
+            branches[i] = (uint32_t)below(below(2) ? BRANCHES : 200);
+        struct csp_flat_sample *sample = csp_sample_set_scratch(&made.set, branches, len);
+        sample->callers = csp_intern(&made.set.callers, NULL, 0);
+        sample->start = 0x1000;
+        sample->end = 0x1010;
+        csp_sample_set_count(&made.set, sample, 1 + below(1000));
+    }
+    made.name = csp_strdup("program");
+    struct csp_buf wanted = bytes_of(&made, &none);
+    assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "", &again, &diag), 0);
+    struct csp_buf got = bytes_of(&read, &none);
+    assert_int_equal(got.len, wanted.len);
+    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "", &again, &diag), 0);
+    assert_int_equal(read.set.counts.len, LONGEST);
+    for (uint32_t i = 0; i < LONGEST; i++)
+        made.set.counts.data[i] *= 2;
+    csp_buf_free(&wanted);
+    csp_buf_free(&got);
+    wanted = bytes_of(&made, &none);
+    got = bytes_of(&read, &none);
+    assert_int_equal(got.len, wanted.len);
+    assert_memory_equal(got.data, wanted.data, wanted.len);
+    csp_aggregate_free(&made);
+    csp_aggregate_free(&read);
+    csp_buf_free(&wanted);
+    csp_buf_free(&got);
+}
+
 static uint64_t total(const struct csp_sample_set *set)
 {
     uint64_t sum = 0;
@@ -333,6 +375,7 @@ int main(void)
         cmocka_unit_test(any_tree_of_merges_gives_the_same_bytes),
         cmocka_unit_test(what_was_put_aside_is_not_guessed),
         cmocka_unit_test(branches_far_apart_are_read_as_they_were_written),
+        cmocka_unit_test(samples_of_any_length_are_read_and_known_again),
         cmocka_unit_test(a_weight_is_as_many_merges),
         cmocka_unit_test(counts_stop_at_their_maximum_and_tell),
         cmocka_unit_test(an_input_is_not_counted_twice),
