@@ -47,8 +47,8 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
     int error = csp_profgen_open(profgen, &gen->options, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
-    for (size_t i = 0; i < gen->aggregates.len && !error; i++)
-        error = csp_profgen_aggregate(profgen, gen->aggregates.data[i], diag);
+    if (!error)
+        error = csp_profgen_aggregates(profgen, gen->aggregates.data, gen->aggregates.len, diag);
     for (size_t i = 0; i < gen->branch_lists.len && !error; i++)
         error = csp_profgen_branch_list(profgen, gen->branch_lists.data[i], diag);
     for (size_t i = 0; i < gen->unsymbolized.len && !error; i++)

@@ -16,10 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    USUAL_MEMORY = 256 << 20,
-    WORTH_THREADS = 8, /* so many aggregates for each thread are worth starting it */
-};
+enum { USUAL_MEMORY = 256 << 20 };
 
 struct input {
     const char *path;
@@ -244,8 +241,7 @@ static void merge_parts(struct merge *merge, struct csp_progress *progress, bool
         .progress = show_progress,
         .user = progress,
     };
-    if (inputs.len >= WORTH_THREADS * parts.threads && parts.threads > 1)
-        csp_aggregate_read_parts(&merge->all, &parts, read);
+    csp_aggregate_read_parts(&merge->all, &parts, read);
     csp_vec_free(&inputs);
 }
 

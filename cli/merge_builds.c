@@ -16,8 +16,11 @@ static int open_build(const struct csp_merge_builds *merge, struct csp_profgen *
     return csp_profgen_open(gen, &options, &merge->cli->diag);
 }
 
-/* Adds an aggregate to the build that it is of. */
-static int add(const struct csp_merge_builds *merge, struct csp_profgen *builds, const char *path)
+typedef CSP_VEC(const char *) paths;
+
+/* Finds the build that an aggregate is of. */
+static int sort(const struct csp_merge_builds *merge, const struct csp_profgen *builds,
+                const char *path, paths *of_builds)
 {
     struct csp_diag *diag = &merge->cli->diag;
     struct csp_aggregate head;
@@ -32,17 +35,34 @@ static int add(const struct csp_merge_builds *merge, struct csp_profgen *builds,
         error =
             csp_fail(diag, CSP_ERR_INPUT, "%s is of a build of %s (build-id %s) that no -b names",
                      path, head.name, id[0] ? id : "none");
+    if (!error)
+        csp_vec_push(&of_builds[build], path);
     csp_aggregate_free(&head);
-    return error ? error : csp_profgen_aggregate(&builds[build], path, diag);
+    return error;
+}
+
+/* Adds the aggregates to the builds that they are of. */
+static int add_all(const struct csp_merge_builds *merge, struct csp_profgen *builds)
+{
+    paths *of_builds = csp_calloc(merge->binary_count, sizeof *of_builds);
+    int error = 0;
+    for (size_t i = 0; i < merge->aggregate_count && !error; i++)
+        error = sort(merge, builds, merge->aggregates[i], of_builds);
+    for (size_t i = 0; i < merge->binary_count; i++) {
+        if (!error)
+            error = csp_profgen_aggregates(&builds[i], of_builds[i].data, of_builds[i].len,
+                                           &merge->cli->diag);
+        csp_vec_free(&of_builds[i]);
+    }
+    free(of_builds);
+    return error;
 }
 
 static int combine(const struct csp_merge_builds *merge, struct csp_profgen *builds,
                    struct csp_buf *profile)
 {
     struct csp_diag *diag = &merge->cli->diag;
-    int error = 0;
-    for (size_t i = 0; i < merge->aggregate_count && !error; i++)
-        error = add(merge, builds, merge->aggregates[i]);
+    int error = add_all(merge, builds);
     for (size_t i = 0; i < merge->binary_count && !error; i++)
         if (!builds[i].any_input)
             error =

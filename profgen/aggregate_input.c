@@ -1,6 +1,9 @@
 #include "profgen/aggregate_input.h"
 
 #include "base/alloc.h"
+#include "profgen/aggregate_parts.h"
+
+#include <stdlib.h>
 
 static bool lacks_callchains(const struct csp_sample_set *set)
 {
@@ -49,13 +52,28 @@ int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *agg
     return error;
 }
 
-int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
+int csp_profgen_aggregates(struct csp_profgen *gen, const char *const *paths, size_t count,
+                           struct csp_diag *diag)
 {
     struct csp_aggregate aggregate = csp_aggregate_empty();
-    int error = csp_aggregate_read(&aggregate, path, NULL, diag);
+    CSP_VEC(struct csp_aggregate_input) inputs = {0};
+    if (!count)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        csp_vec_push(&inputs, (struct csp_aggregate_input){.path = paths[i]});
+    const struct csp_aggregate_parts parts = {.inputs = inputs.data,
+                                              .count = count,
+                                              .threads = gen->options.threads,
+                                              .duplicates = gen->options.duplicates,
+                                              .memory = SIZE_MAX};
+    char *name = count == 1 ? csp_strdup(paths[0])
+                            : csp_asprintf("%s or one of %zu others", paths[0], count - 1);
+    int error = csp_aggregate_read_all(&aggregate, &parts, diag);
     if (!error)
-        error = csp_profgen_add_aggregate(gen, &aggregate, path, diag);
+        error = csp_profgen_add_aggregate(gen, &aggregate, name, diag);
     csp_aggregate_free(&aggregate);
+    csp_vec_free(&inputs);
+    free(name);
     return error;
 }
 

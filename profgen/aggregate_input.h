@@ -5,9 +5,11 @@
 #include "profgen/aggregate.h"
 #include "profgen/profgen.h"
 
-/* Adds the samples of an aggregate. Errors: those of csp_aggregate_read; CSP_ERR_INPUT: it is of
- * another binary, or has an input that was counted already. */
-int csp_profgen_aggregate(struct csp_profgen *gen, const char *path, struct csp_diag *diag);
+/* Adds the samples of aggregates, read by as many threads as the options say. Errors: those of
+ * csp_aggregate_read; CSP_ERR_INPUT: they are of another binary, or have an input that was counted
+ * already. */
+int csp_profgen_aggregates(struct csp_profgen *gen, const char *const *paths, size_t count,
+                           struct csp_diag *diag);
 /* Adds the samples of one that was read; `path` is for messages. Errors: the latter two. */
 int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
                               const char *path, struct csp_diag *diag);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORTH_THREADS = 8 }; /* so many aggregates for each thread are worth starting it */
+
 struct part {
     const struct csp_aggregate_parts *all;
     size_t first, end; /* inputs … */
@@ -56,6 +58,8 @@ static bool add_part(struct csp_aggregate *aggregate, struct part *part, bool *r
 void csp_aggregate_read_parts(struct csp_aggregate *aggregate,
                               const struct csp_aggregate_parts *parts, bool *read)
 {
+    if (parts->threads < 2 || parts->count < WORTH_THREADS * parts->threads)
+        return;
     struct part *each = csp_calloc(parts->threads, sizeof *each);
     for (unsigned i = 0; i < parts->threads; i++)
         each[i] = (struct part){.all = parts,
@@ -69,4 +73,19 @@ void csp_aggregate_read_parts(struct csp_aggregate *aggregate,
         csp_aggregate_free(&each[i].aggregate);
     }
     free(each);
+}
+
+int csp_aggregate_read_all(struct csp_aggregate *aggregate, const struct csp_aggregate_parts *parts,
+                           struct csp_diag *diag)
+{
+    bool *read = csp_calloc(parts->count, sizeof *read);
+    int error = 0;
+    csp_aggregate_read_parts(aggregate, parts, read);
+    for (size_t i = 0; i < parts->count && !error; i++) {
+        const struct csp_aggregate_how how = {parts->inputs[i].weight, parts->duplicates};
+        if (!read[i])
+            error = csp_aggregate_read(aggregate, parts->inputs[i].path, &how, diag);
+    }
+    free(read);
+    return error;
 }

@@ -22,10 +22,15 @@ struct csp_aggregate_parts {
 };
 
 /* Reads into an empty aggregate what can be, and says of which inputs: `read` has `count` places,
- * all false. What does not fit into memory is left; and from the first part on that has an error,
- * is not of the others' binary or would count something twice, all is: who then reads what is left
- * one by one finds out what it is, and tells it as one thread does. */
+ * all false. Nothing is when they are too few to be worth threads. What does not fit into memory is
+ * left; and from the first part on that has an error, is not of the others' binary or would count
+ * something twice, all is: who then reads what is left one by one finds out what it is, and tells
+ * it as one thread does. */
 void csp_aggregate_read_parts(struct csp_aggregate *aggregate,
                               const struct csp_aggregate_parts *parts, bool *read);
+/* Reads all of them into an empty aggregate, whatever memory that takes. Errors: those of
+ * csp_aggregate_read. */
+int csp_aggregate_read_all(struct csp_aggregate *aggregate, const struct csp_aggregate_parts *parts,
+                           struct csp_diag *diag);
 
 #endif

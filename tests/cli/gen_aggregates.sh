@@ -77,6 +77,15 @@ for threads in 1 2 3; do
     "$csprof" merge -q --threads $threads -o other many/* damaged many/03 2>"bad$threads" && fail "damaged"
     cmp bad1 "bad$threads" || fail "damaged, by $threads threads: $(cat "bad$threads")"
 done
+many=()
+for number in {01..30}; do many+=(--aggregate "many/$number"); done
+"$csprof" gen -q -b program --format text -o want --aggregate by1 || fail "gen of what was merged"
+for threads in 1 2 3; do
+    "$csprof" gen -q --threads $threads -b program --format text -o got "${many[@]}" --aggregate merged &&
+        cmp want got || fail "gen by $threads threads: not the profile of what was merged"
+    "$csprof" gen -q --threads $threads -b program -o got "${many[@]}" --aggregate many/03 2>gen_twice && fail "gen, twice"
+    grep -q 'many/03: 1 of its 1 inputs were counted already' gen_twice || fail "gen, twice: $(cat gen_twice)"
+done
 grep -q 'many/03: 1 of its 1 inputs were counted already' twice3 || fail "twice: $(cat twice3)"
 grep -q 'damaged: ' bad3 || fail "damaged: $(cat bad3)"
 
