@@ -50,10 +50,13 @@ class Truth:
                 elif what == "lr":
                     lr = int(rest[0], 16) & ADDRESS
                 elif what == "calls":
-                    self.samples[sampled] = (lr, self.before_signal(rest), set(open_calls))
+                    self.samples[sampled] = (lr, rest, set(open_calls))
 
     @staticmethod
-    def before_signal(calls):
+    def before_signal(calls, pc):
+        """A signal that interrupted at the sample's very PC came when the sample had been taken."""
+        if calls and calls[0] == "!%x" % pc:
+            calls = calls[1:]
         signal = next((i for i, call in enumerate(calls) if call[0] == "!"), len(calls))
         return [int(call, 16) for call in calls[:signal]], signal < len(calls)
 
@@ -94,10 +97,11 @@ class Table:
         self.places, self.ran = set(), set()
 
     def add(self, truth, key, raw, repaired):
-        lr, (calls, in_handler), open_calls = truth.samples[key]
+        lr, calls, open_calls = truth.samples[key]
         if not truth.file_of(repaired[0]):
             return  # in the trampoline itself
         pc, cut_off = repaired[0], len(raw) == KERNEL_MOST
+        calls, in_handler = truth.before_signal(calls, pc)
         cut = truth.before_trampoline if in_handler else lambda callers: callers
         raw, repaired = cut(raw[1:]), cut(repaired[1:])
         is_valid = same(raw, calls, cut_off) or (
