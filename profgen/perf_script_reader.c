@@ -333,13 +333,11 @@ static uint32_t leaf_kind(struct reader *reader, uint64_t leaf)
 /* Reads what looks like a sample, or adds what it was known by. */
 static void read_sample(struct reader *reader, const struct csp_sample_text *text, const char *end)
 {
-    const struct csp_text_sample *known = NULL;
+    struct csp_text_sample known;
     bool whole = text->rest && is_between_samples(reader);
-    if (whole)
-        known = csp_text_samples_find(&reader->texts, text);
-    if (known) {
-        csp_sample_set_add_again(reader->set, &known->outcome, 1);
-        csp_sample_set_saw_branches(reader->set, &known->tally, 1);
+    if (whole && csp_text_samples_find(&reader->texts, text, &known)) {
+        csp_sample_set_add_again(reader->set, &known.outcome, 1);
+        csp_sample_set_saw_branches(reader->set, &known.tally, 1);
         return;
     }
     reader->irregular = false;

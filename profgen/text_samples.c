@@ -61,20 +61,31 @@ void csp_text_samples_fetch(const struct csp_text_samples *samples,
         __builtin_prefetch(&samples->list.data[likely]);
 }
 
-const struct csp_text_sample *csp_text_samples_find(const struct csp_text_samples *samples,
-                                                    const struct csp_sample_text *text)
+bool csp_text_samples_find(const struct csp_text_samples *samples,
+                           const struct csp_sample_text *text, struct csp_text_sample *sample)
 {
     uint32_t number = csp_pairs_find(&samples->keys, text->key.first, text->key.second);
-    return number == CSP_NO_PAIR ? NULL : &samples->list.data[number];
+    if (number == CSP_NO_PAIR)
+        return false;
+    const struct csp_kept_sample *kept = &samples->list.data[number];
+    *sample = (struct csp_text_sample){{kept->number, kept->reason, kept->truncated},
+                                       {kept->inside, kept->impossible, kept->external}};
+    return true;
 }
 
 void csp_text_samples_keep(struct csp_text_samples *samples, const struct csp_sample_text *text,
                            const struct csp_text_sample *sample)
 {
-    if (samples->list.len == MOST_SAMPLES)
+    const struct csp_sample_outcome *outcome = &sample->outcome;
+    const struct csp_branch_tally *tally = &sample->tally;
+    if (samples->list.len == MOST_SAMPLES ||
+        (tally->inside | tally->impossible | tally->external) > UINT16_MAX)
         return;
     csp_pairs_add(&samples->keys, text->key.first, text->key.second);
-    csp_vec_push(&samples->list, *sample);
+    csp_vec_push(&samples->list,
+                 (struct csp_kept_sample){outcome->number, outcome->reason, outcome->truncated,
+                                          (uint16_t)tally->inside, (uint16_t)tally->impossible,
+                                          (uint16_t)tally->external});
 }
 
 void csp_text_samples_free(struct csp_text_samples *samples)

@@ -14,6 +14,14 @@ struct csp_text_sample {
     struct csp_branch_tally tally;
 };
 
+/* The same as it is kept, of a sample that has not too many branches. */
+struct csp_kept_sample {
+    uint32_t number;
+    uint8_t reason;
+    bool truncated;
+    uint16_t inside, impossible, external;
+};
+
 /* The text of a sample: lines up to its branches. */
 struct csp_sample_text {
     const char *at, *end;
@@ -25,7 +33,7 @@ struct csp_sample_text {
 
 struct csp_text_samples {
     struct csp_pairs keys;
-    CSP_VEC(struct csp_text_sample) list;
+    CSP_VEC(struct csp_kept_sample) list;
 };
 
 /* The text of the next sample in whole lines that are followed by CSP_TEXT_MARGIN bytes; false when
@@ -38,10 +46,10 @@ void csp_text_samples_key(const struct csp_text_samples *samples, struct csp_sam
 /* Fetches what will be looked at when it is found, some samples after its key was made. */
 void csp_text_samples_fetch(const struct csp_text_samples *samples,
                             const struct csp_sample_text *text);
-/* The sample that looks like this one, or null. */
-const struct csp_text_sample *csp_text_samples_find(const struct csp_text_samples *samples,
-                                                    const struct csp_sample_text *text);
-/* Remembers a sample that is new, unless there are very many. */
+/* Finds the sample that looks like this one; false when there is none. */
+bool csp_text_samples_find(const struct csp_text_samples *samples,
+                           const struct csp_sample_text *text, struct csp_text_sample *sample);
+/* Remembers a sample that is new, unless there are very many, or it has very many branches. */
 void csp_text_samples_keep(struct csp_text_samples *samples, const struct csp_sample_text *text,
                            const struct csp_text_sample *sample);
 void csp_text_samples_free(struct csp_text_samples *samples);
