@@ -56,7 +56,8 @@ void csp_counters_calls(const struct csp_counters *counters, uint32_t context, c
         calls->data[--depth] = frames[frame - 1].second;
 }
 
-static void add(struct csp_counter_table *table, uint32_t context, uint32_t span, uint64_t count)
+void csp_counters_add_span(struct csp_counter_table *table, uint32_t context, uint32_t span,
+                           uint64_t count)
 {
     uint32_t id = csp_numbers_at(&table->keys, (uint64_t)context << 32 | span);
     if (id == table->counts.len)
@@ -64,10 +65,15 @@ static void add(struct csp_counter_table *table, uint32_t context, uint32_t span
     table->counts.data[id] = csp_add_saturating(table->counts.data[id], count);
 }
 
+uint32_t csp_counters_span(struct csp_counter_table *table, uint64_t from, uint64_t to)
+{
+    return csp_pairs_at(&table->spans, from, to);
+}
+
 void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
                       uint64_t count)
 {
-    add(table, context, csp_pairs_at(&table->spans, from, to), count);
+    csp_counters_add_span(table, context, csp_counters_span(table, from, to), count);
 }
 
 static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,
@@ -80,7 +86,8 @@ static void merge_table(struct csp_counter_table *table, const struct csp_counte
                                 other->spans.list.data[i].second);
     for (size_t i = 0; i < other->counts.len; i++) {
         uint64_t key = other->keys.list.data[i];
-        add(table, contexts[key >> 32], spans[(uint32_t)key], other->counts.data[i]);
+        csp_counters_add_span(table, contexts[key >> 32], spans[(uint32_t)key],
+                              other->counts.data[i]);
     }
     free(spans);
 }

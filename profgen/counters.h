@@ -44,6 +44,10 @@ uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *cal
 void csp_counters_calls(const struct csp_counters *counters, uint32_t context, csp_calls *calls);
 void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
                       uint64_t count);
+/* The same in two steps, for ranges or branches that are counted in many contexts. */
+uint32_t csp_counters_span(struct csp_counter_table *table, uint64_t from, uint64_t to);
+void csp_counters_add_span(struct csp_counter_table *table, uint32_t context, uint32_t span,
+                           uint64_t count);
 /* Adds all of other counters of the same program. */
 void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other);
 /* All counters of a table, sorted by context, from, to; the caller frees the array. */

@@ -189,6 +189,7 @@ static int generate(struct csp_profgen *gen, struct csp_diag *diag)
     struct csp_counters *counters = &gen->counters;
     struct csp_context_tree tree = {0};
     struct csp_inline_sizes *sizes = NULL;
+    csp_counters_close(counters);
     int error = make_tree(gen, counters, &tree, diag);
     if (!error)
         error = add_others(gen, &tree, diag);

@@ -38,11 +38,14 @@ struct worker {
 };
 
 static struct csp_unwind_step describe_step(const struct worker *worker, uint32_t stack,
-                                            uint32_t newer, uint32_t branch)
+                                            uint32_t run)
 {
     const struct csp_pair *branches = worker->set->branches.list.data;
+    uint32_t newer = (uint32_t)worker->runs.list.data[run].first;
+    uint32_t branch = (uint32_t)worker->runs.list.data[run].second;
     return (struct csp_unwind_step){
         .stack = stack,
+        .run = run,
         .newer_from = newer == CSP_NO_BRANCH ? 0 : branches[newer].first,
         .from = branches[branch].first,
         .to = branches[branch].second,
@@ -54,7 +57,7 @@ static uint32_t step_at(struct worker *worker, uint32_t stack, uint32_t newer, u
     uint32_t run = csp_pairs_at(&worker->runs, newer, branch);
     uint32_t number = csp_numbers_at(&worker->keys, (uint64_t)stack << 32 | run);
     if (number == worker->steps.len) {
-        const struct csp_unwind_step step = describe_step(worker, stack, newer, branch);
+        const struct csp_unwind_step step = describe_step(worker, stack, run);
         csp_vec_push(&worker->steps,
                      (struct step){.before = csp_unwinder_undo(&worker->unwinder, &step),
                                    .branch = branch,
@@ -79,9 +82,8 @@ static void count_steps(struct worker *worker)
 {
     for (size_t i = 0; i < worker->steps.len; i++) {
         uint64_t key = worker->keys.list.data[i];
-        const struct csp_pair *run = &worker->runs.list.data[(uint32_t)key];
-        const struct csp_unwind_step step = describe_step(
-            worker, (uint32_t)(key >> 32), (uint32_t)run->first, (uint32_t)run->second);
+        const struct csp_unwind_step step =
+            describe_step(worker, (uint32_t)(key >> 32), (uint32_t)key);
         csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
                            worker->steps.data[i].count);
     }

@@ -149,6 +149,24 @@ static uint64_t returned_frame(const struct csp_unwinder *unwinder, uint64_t to)
     return call || unwinder->options->compat ? call : CSP_EXTERNAL;
 }
 
+static struct csp_unwind_run *run_of(struct csp_unwinder *unwinder,
+                                     const struct csp_unwind_step *step)
+{
+    while (unwinder->runs.len <= step->run)
+        csp_vec_push(&unwinder->runs, (struct csp_unwind_run){0});
+    struct csp_unwind_run *run = &unwinder->runs.data[step->run];
+    if (run->known)
+        return run;
+    run->known = true;
+    run->judged = judge_run(unwinder, step);
+    run->kind = kind_of(unwinder->program, step->from, step->to);
+    if (run->kind == CSP_BRANCH_RETURN) {
+        run->returned = returned_frame(unwinder, step->to);
+        run->returns_to_no_call = !csp_program_call_before(unwinder->program, step->to);
+    }
+    return run;
+}
+
 static bool is_call_of(const struct csp_unwinder *unwinder, uint32_t stack, uint64_t from)
 {
     return stack >= CSP_STACK_FIRST && call_of(unwinder, stack)->second == from;
@@ -163,23 +181,38 @@ uint32_t csp_unwinder_undo(struct csp_unwinder *unwinder, const struct csp_unwin
 {
     if (unwinder->flat)
         return CSP_STACK_EMPTY;
-    if (step->stack == CSP_STACK_LOST || is_lost(judge_run(unwinder, step)))
+    const struct csp_unwind_run *run = run_of(unwinder, step);
+    if (step->stack == CSP_STACK_LOST || is_lost(run->judged))
         return CSP_STACK_LOST;
-    switch (kind_of(unwinder->program, step->from, step->to)) {
+    switch (run->kind) {
     case CSP_BRANCH_CALL:
         /* Else the caller's frame was not in the callchain (the callee had not set up its own). */
         if (is_call_of(unwinder, step->stack, step->from))
             return caller_of(unwinder, step->stack);
         return step->stack;
     case CSP_BRANCH_RETURN:
-        return csp_unwinder_call(unwinder, step->stack, returned_frame(unwinder, step->to));
+        return csp_unwinder_call(unwinder, step->stack, run->returned);
     default:
         return step->stack;
     }
 }
 
+static void count_known_range(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                              struct csp_unwind_run *run, uint64_t count)
+{
+    struct csp_counter_table *ranges = &unwinder->counters->ranges;
+    if (unwinder->lines) {
+        count_line_ranges(unwinder, step->stack, step->to, step->newer_from, count);
+        return;
+    }
+    if (!run->range_known)
+        run->range = csp_counters_span(ranges, step->to, step->newer_from);
+    run->range_known = true;
+    csp_counters_add_span(ranges, context_of(unwinder, step->stack, step->to), run->range, count);
+}
+
 static void count_run(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
-                      enum run run, uint64_t count)
+                      struct csp_unwind_run *run, uint64_t count)
 {
     struct csp_unwind_stats *stats = unwinder->stats;
     uint64_t *const kinds[] = {
@@ -188,32 +221,32 @@ static void count_run(struct csp_unwinder *unwinder, const struct csp_unwind_ste
         [RUN_IMPOSSIBLE] = &stats->ranges_impossible,
         [RUN_COUNTS] = &stats->ranges_counted,
     };
-    if (run == RUN_NONE)
+    if (run->judged == RUN_NONE)
         return;
     stats->ranges += count;
-    *kinds[run] += count;
-    if (run == RUN_COUNTS)
-        count_range(unwinder, step->stack, step->to, step->newer_from, count);
+    *kinds[run->judged] += count;
+    if (run->judged == RUN_COUNTS)
+        count_known_range(unwinder, step, run, count);
 }
 
 static void count_surprises(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
-                            uint64_t count)
+                            const struct csp_unwind_run *run, uint64_t count)
 {
-    enum csp_branch_kind kind = kind_of(unwinder->program, step->from, step->to);
-    if (kind == CSP_BRANCH_CALL && step->stack >= CSP_STACK_FIRST &&
+    if (run->kind == CSP_BRANCH_CALL && step->stack >= CSP_STACK_FIRST &&
         !is_call_of(unwinder, step->stack, step->from))
         unwinder->stats->calls_off_chain += count;
-    if (kind == CSP_BRANCH_RETURN && !csp_program_call_before(unwinder->program, step->to))
+    if (run->returns_to_no_call)
         unwinder->stats->returns_to_no_call += count;
 }
 
 void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
                         uint32_t before, uint64_t count)
 {
-    enum run run = judge_run(unwinder, step);
+    struct csp_counter_table *branches = &unwinder->counters->branches;
+    struct csp_unwind_run *run = run_of(unwinder, step);
     count_run(unwinder, step, run, count);
     if (!unwinder->flat && before != CSP_STACK_LOST)
-        count_surprises(unwinder, step, count);
+        count_surprises(unwinder, step, run, count);
     unwinder->stats->branches += count;
     /* llvm-profgen gives calls out of the binary a count of 0 by contexts, but not without. */
     if (step->to == CSP_EXTERNAL && unwinder->options->compat)
@@ -221,7 +254,10 @@ void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_s
     uint32_t context = step->from == CSP_EXTERNAL
                            ? csp_counters_context(unwinder->counters, NULL, 0)
                            : context_of(unwinder, before, step->from);
-    csp_counters_add(&unwinder->counters->branches, context, step->from, step->to, count);
+    if (!run->branch_known)
+        run->branch = csp_counters_span(branches, step->from, step->to);
+    run->branch_known = true;
+    csp_counters_add_span(branches, context, run->branch, count);
 }
 
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
@@ -238,6 +274,7 @@ void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_
 void csp_unwinder_free(struct csp_unwinder *unwinder)
 {
     csp_pairs_free(&unwinder->calls);
+    csp_vec_free(&unwinder->runs);
     csp_vec_free(&unwinder->contexts);
     csp_pairs_free(&unwinder->leaves);
     csp_vec_free(&unwinder->leaf_contexts);

@@ -18,8 +18,18 @@ enum {
 /* A branch of a history, being undone. */
 struct csp_unwind_step {
     uint32_t stack;      /* the callers when it had been taken */
+    uint32_t run;        /* number of what follows */
     uint64_t newer_from; /* where the next newer branch began; 0: it is the newest */
     uint64_t from, to;
+};
+
+/* What is known of a branch and the next newer one, whatever the stack. */
+struct csp_unwind_run {
+    bool known, range_known, branch_known;
+    uint8_t judged, kind; /* enum run, enum csp_branch_kind */
+    bool returns_to_no_call;
+    uint32_t range, branch; /* numbers in the counters' spans */
+    uint64_t returned;      /* by a return: the call that it returns behind */
 };
 
 struct csp_unwinder {
@@ -27,7 +37,8 @@ struct csp_unwinder {
     const struct csp_unwind_options *options;
     struct csp_counters *counters;
     struct csp_unwind_stats *stats;
-    struct csp_pairs calls;          /* the caller's stack, call address */
+    struct csp_pairs calls; /* the caller's stack, call address */
+    CSP_VEC(struct csp_unwind_run) runs;
     CSP_VEC(uint32_t) contexts;      /* that a stack means, + 1; 0: not known yet */
     struct csp_pairs leaves;         /* by lines, contexts are of a stack and its leaf … */
     CSP_VEC(uint32_t) leaf_contexts; /* … these */
