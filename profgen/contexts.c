@@ -70,7 +70,7 @@ static void make_slots(struct csp_context_tree *tree)
     for (size_t i = 0; i < tree->nodes.len; i++)
         live += tree->nodes.data[i].edge != NO_EDGE;
     uint32_t size = 64;
-    while (size / 2 < live)
+    while (size / 8 * 3 < live)
         size *= 2;
     free(tree->slots);
     tree->slots = csp_calloc(size, sizeof *tree->slots);
@@ -102,7 +102,7 @@ void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t par
     if (*first)
         tree->nodes.data[*first - 1].previous = node + 1;
     *first = node + 1;
-    if (!tree->slots || tree->slots_in >= tree->mask / 4 * 3)
+    if (!tree->slots || tree->slots_in >= tree->mask / 2)
         make_slots(tree);
     else
         fill_slot(tree, node);

@@ -11,7 +11,7 @@
  * done when it is first met, to learn what it leaves of the stack, and counted when all samples
  * have been seen, or so many that the steps take much memory. */
 
-enum { MOST_STEPS = 1 << 21 };
+enum { MOST_STEPS = 1 << 20 };
 
 #define NO_STACK UINT32_MAX
 #define NO_STEP UINT32_MAX
