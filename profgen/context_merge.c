@@ -97,8 +97,7 @@ bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint
     return true;
 }
 
-/* Makes a node that is only a step on the path to others what another one is. */
-static void move_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to)
+void csp_context_move_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to)
 {
     struct csp_context_node *source = &tree->nodes.data[from], *target = &tree->nodes.data[to];
     target->hash = source->hash;
@@ -108,9 +107,8 @@ static void move_counts(struct csp_context_tree *tree, uint32_t from, uint32_t t
     target->last_count = source->last_count;
     target->attributes = source->attributes;
     target->state = source->state;
-    target->counted = true;
-    source->state = CSP_CONTEXT_MOVED;
-    source->parent = to;
+    target->counted = source->counted;
+    source->counted = false;
 }
 
 static void merge_node(struct csp_context_tree *tree, uint32_t from, uint32_t to)
@@ -119,12 +117,14 @@ static void merge_node(struct csp_context_tree *tree, uint32_t from, uint32_t to
     csp_context_drop(tree, from);
     if (!source->counted)
         return;
-    source->counted = false;
     if (!target->counted) {
-        move_counts(tree, from, to);
+        csp_context_move_counts(tree, from, to);
+        source->state = CSP_CONTEXT_MOVED;
+        source->parent = to;
         return;
     }
     csp_context_merge_counts(tree, from, to);
+    source->counted = false;
     source->state = CSP_CONTEXT_MERGED;
     target->attributes |= source->attributes & CSP_PROFILE_SHOULD_BE_INLINED;
 }

@@ -43,6 +43,10 @@ void csp_context_merger_free(struct csp_context_merger *merger);
  * control flow, and are left out as libLLVM does it. */
 bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to);
 
+/* Makes a node that is only a step on the path to others what another one is, which has no counts
+ * then. */
+void csp_context_move_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to);
+
 /* Contexts with totals below a threshold: merges them into the context of their last `depth`
  * frames, or (trim) leaves out what is still below it then; with neither, nothing is done. */
 struct csp_cold_contexts {

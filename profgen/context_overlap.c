@@ -42,17 +42,7 @@ static uint32_t owner_of(const struct overlap *overlap, uint32_t node)
 
 static void give_counts(struct overlap *overlap, uint32_t from, uint32_t to)
 {
-    struct csp_context_node *source = &overlap->tree->nodes.data[from];
-    struct csp_context_node *target = &overlap->tree->nodes.data[to];
-    target->hash = source->hash;
-    target->head = source->head;
-    target->total = source->total;
-    target->counts = source->counts;
-    target->last_count = source->last_count;
-    target->attributes = source->attributes;
-    target->state = source->state;
-    target->counted = source->counted;
-    source->counted = false;
+    csp_context_move_counts(overlap->tree, from, to);
     *csp_map_at(&overlap->copies, from) = to;
 }
 
