@@ -187,13 +187,6 @@ static void read_line(struct reader *reader, struct csp_text line)
     }
 }
 
-static const char *skip_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
-}
-
 /* Where the branch whose text is at `at` is in the list, or 0 when there is none; *next is where
  * the next one, or the end of the line, is. */
 static uint32_t look_up_branch(struct reader *reader, const char *at, const char **next)
@@ -268,7 +261,7 @@ static const char *read_branches_fast(struct reader *reader, const char *line, c
 static const char *read_line_fast(struct reader *reader, const char *line, const char *end)
 {
     uint64_t address;
-    const char *at = skip_blanks(line);
+    const char *at = csp_text_blanks_end(line);
     if (*at == '\n') {
         finish_sample(reader);
         return at + 1;
@@ -285,7 +278,7 @@ static const char *read_line_fast(struct reader *reader, const char *line, const
         return at + 1;
     }
     /* An address and branches, without a callchain. */
-    return *at == ' ' ? read_branches_fast(reader, skip_blanks(at), end) : NULL;
+    return *at == ' ' ? read_branches_fast(reader, csp_text_blanks_end(at), end) : NULL;
 }
 
 /* The lines from `at` on, of whole ones that end at `end`, up to one that ends at `until` or behind

@@ -77,6 +77,14 @@ static inline const char *csp_text_branch(const char *at, uint64_t *from, uint64
     return digits - 1 > 15 ? NULL : at + 3 + digits;
 }
 
+/* Behind the blanks at `at`. The text must have something else. */
+static inline const char *csp_text_blanks_end(const char *at)
+{
+    while (*at == ' ' || *at == '\t')
+        at++;
+    return at;
+}
+
 /* The first blank, or end of a line, from `at` on. The text must have one. */
 static inline const char *csp_text_token_end(const char *at)
 {
@@ -111,10 +119,8 @@ static inline uint32_t csp_text_slashes(const char *at)
 static inline const char *csp_text_next_token(const char *at)
 {
     static const char no_flags[8] = {'P', '/', '-', '/', '-', '/', '0', ' '};
-    at = csp_load64(at) == csp_load64(no_flags) ? at + 8 : csp_text_token_end(at);
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
+    return csp_text_blanks_end(csp_load64(at) == csp_load64(no_flags) ? at + 8
+                                                                      : csp_text_token_end(at));
 }
 
 #endif

@@ -7,20 +7,13 @@
 
 enum { MOST_SAMPLES = 1 << 20 }; /* 40 MB */
 
-static const char *skip_blanks(const char *at)
-{
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
-}
-
 /* Finds what comes after the sample's own address: on a line of its own, or before branches. */
 static void find_rest(struct csp_sample_text *text)
 {
     const char *line = text->at;
     while (*line == '\n')
         line++;
-    const char *number = skip_blanks(line);
+    const char *number = csp_text_blanks_end(line);
     if (csp_text_0x(number)) {
         text->rest = number;
         return;
