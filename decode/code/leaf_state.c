@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/map.h"
+#include "decode/code/aarch64.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -63,10 +64,17 @@ static bool is_hint(uint32_t instruction)
     return (instruction & 0xfffff01f) == 0xd503201f;
 }
 
+/* The next instruction may come next, with x30 as it was. */
+static bool is_conditional(uint32_t instruction)
+{
+    return csp_aarch64_classify(instruction).kind == CSP_BRANCH_CONDITIONAL;
+}
+
 /* B, BR, RET and their like, and calls. */
 static bool is_unconditional_branch(uint32_t instruction)
 {
-    return (instruction & 0x7c000000) == 0x14000000 || (instruction & 0xfe000000) == 0xd6000000;
+    uint8_t kind = csp_aarch64_classify(instruction).kind;
+    return kind != CSP_BRANCH_UNKNOWN && kind != CSP_BRANCH_CONDITIONAL;
 }
 
 /* Load pair or load register, 64-bit, into a register: any addressing mode. */
@@ -252,12 +260,6 @@ static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
     enum rule rule = rule_of(frame, LR);
     free(frame);
     return rule;
-}
-
-/* B.cond, CBZ and TBZ: the next instruction may come next, with x30 as it was. */
-static bool is_conditional(uint32_t instruction)
-{
-    return (instruction & 0xff000000) == 0x54000000 || (instruction & 0x7c000000) == 0x34000000;
 }
 
 static bool stores_link_register(uint32_t instruction)
