@@ -283,6 +283,12 @@ void csp_output_abort(struct csp_output *output)
     *output = (struct csp_output){0};
 }
 
+const char *csp_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 char *csp_own_folder(void)
 {
     char path[4096];

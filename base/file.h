@@ -40,6 +40,8 @@ int csp_input_read(const struct csp_input *source, uint64_t offset, void *buffer
                    struct csp_diag *diag);
 void csp_input_close(struct csp_input *source);
 
+/* The last component of a path. */
+const char *csp_file_name(const char *path);
 /* The folder of the running program with its final slash, to be freed; null when it cannot be told.
  */
 char *csp_own_folder(void);

@@ -121,11 +121,10 @@ static int add_program(struct bundle *bundle, struct csp_archive_writer *writer)
     struct csp_file file;
     struct csp_buf copy = {0};
     char name[CSP_ARCHIVE_NAME];
-    const char *slash = strrchr(bundle->binary_path, '/');
     int error = csp_file_map(&file, bundle->binary_path, &bundle->cli->diag);
     if (error)
         return error;
-    snprintf(name, sizeof name, "program/%.80s", slash ? slash + 1 : bundle->binary_path);
+    snprintf(name, sizeof name, "program/%.80s", csp_file_name(bundle->binary_path));
     if (csp_bundle_binary(file.data, file.size, true, bundle->scrub, &copy))
         csp_archive_add(writer, name, copy.data, copy.len);
     else

@@ -33,7 +33,6 @@ char *csp_gen_expand(const struct gen *gen, const char *binary)
 {
     struct csp_buf path = {0};
     char id[41] = "";
-    const char *slash = strrchr(binary, '/');
     if (strstr(gen->output_path, "%i") && !read_build_id(&gen->cli->diag, binary, id))
         return NULL;
     csp_buf_add_string(&path, "");
@@ -43,7 +42,7 @@ char *csp_gen_expand(const struct gen *gen, const char *binary)
             continue;
         }
         at++;
-        csp_buf_add_string(&path, *at == 'b' ? slash ? slash + 1 : binary : *at == 'i' ? id : "%");
+        csp_buf_add_string(&path, *at == 'b' ? csp_file_name(binary) : *at == 'i' ? id : "%");
     }
     csp_buf_add_char(&path, '\0');
     return path.data;

@@ -1,6 +1,7 @@
 #include "profgen/bundle.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -90,11 +91,10 @@ bool csp_bundle_binary(const uint8_t *data, size_t size, bool program, bool scru
 static char *name_of(const struct csp_binary *binary)
 {
     char id[41];
-    const char *slash = strrchr(binary->path, '/');
     csp_build_id_text(&binary->build_id, id);
     if (binary->build_id.size > 1)
         return csp_asprintf("files/.build-id/%.2s/%s", id, id + 2);
-    return csp_asprintf("files/%.90s", slash ? slash + 1 : binary->path);
+    return csp_asprintf("files/%.90s", csp_file_name(binary->path));
 }
 
 void csp_bundle_files(struct csp_archive_writer *writer, struct csp_recording *recording,

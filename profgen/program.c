@@ -1,5 +1,6 @@
 #include "profgen/program.h"
 
+#include "base/file.h"
 #include "profgen/llvm/debug_info.h"
 #include "profgen/llvm/machine.h"
 #include "profgen/llvm/names.h"
@@ -190,8 +191,7 @@ int csp_program_open(struct csp_program *program, const struct csp_program_optio
                      struct csp_diag *diag)
 {
     *program = (struct csp_program){.path = csp_strdup(options->path)};
-    const char *slash = strrchr(program->path, '/');
-    program->name = slash ? slash + 1 : program->path;
+    program->name = csp_file_name(program->path);
     struct csp_program_sections found = {0};
     int error = csp_program_elf_open(program, diag);
     if (!error)

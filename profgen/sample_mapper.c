@@ -1,15 +1,10 @@
 #include "profgen/sample_mapper.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
                                const struct csp_spaces *spaces, const struct csp_build_id **another)
@@ -20,7 +15,7 @@ size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct cs
     *another = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct csp_binary *file = csp_spaces_binary(spaces, i);
-        bool same_name = !strcmp(last_component(file->path), program->name);
+        bool same_name = !strcmp(csp_file_name(file->path), program->name);
         if (file->build_id.size && program->build_id.size)
             mapper->ours[i] = csp_build_id_equal(&file->build_id, &program->build_id);
         else

@@ -32,17 +32,11 @@ bool csp_truth_is(const char *path)
     return is;
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Where the program was loaded: its executable segment is what was mapped. */
 static void take_map(struct reader *reader, uint64_t start, const char *path)
 {
     const struct csp_program *program = reader->program;
-    if (strcmp(last_component(path), program->name) != 0) {
+    if (strcmp(csp_file_name(path), program->name) != 0) {
         reader->others_mapped = true;
         return;
     }

@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "base/file.h"
 #include "decode/code/image_private.h"
 
 #include <dirent.h>
@@ -138,8 +139,8 @@ static const struct csp_image *try_override(const struct search *search)
     return NULL;
 }
 
-/* The program may have moved since: what was given for it is it, as find_program in
- * profgen/recording_input.c has it. */
+/* The program may have moved since: what was given for it is it, as csp_sample_mapper_begin
+ * (profgen/sample_mapper.h) has it. */
 static const struct csp_image *try_program(struct search *search)
 {
     const char *path = search->images->program;
@@ -148,10 +149,9 @@ static const struct csp_image *try_program(struct search *search)
     const struct csp_image *image = csp_images_open(search->images, path);
     if (!image)
         return NULL;
-    const char *slash = strrchr(path, '/');
     bool is_it = search->build_id->size && image->build_id.size
                      ? is_recorded(search->build_id, &image->build_id)
-                     : !strcmp(slash ? slash + 1 : path, search->base);
+                     : !strcmp(csp_file_name(path), search->base);
     return is_it ? image : NULL;
 }
 
@@ -201,11 +201,10 @@ static const char *explain(struct search *search)
 struct csp_image_answer csp_images_search(struct csp_images *images, const char *path,
                                           const struct csp_build_id *build_id, uint32_t pid)
 {
-    const char *slash = strrchr(path, '/');
     struct search search = {
         .images = images,
         .path = path,
-        .base = slash ? slash + 1 : path,
+        .base = csp_file_name(path),
         .build_id = build_id,
     };
     struct csp_image_answer result = {.image = look_for(&search, pid)};
