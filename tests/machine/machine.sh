@@ -3,34 +3,23 @@
 # $CSPROF, $CSPROF_BUILD and $CSPROF_SOURCE are set by ctest. KEEP=DIR keeps everything there.
 set -euo pipefail
 machine=$CSPROF_SOURCE/emulate/machine
-tests=$CSPROF_SOURCE/tests
 plugin=$CSPROF_BUILD/csprof-machine.so
 cache=${CSPROF_MACHINE:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/machine}
-[ -e "$plugin" ] || {
-    echo "skipped: built without the emulator (CSPROF_EMULATE)"
-    exit 77
-}
+. "$CSPROF_SOURCE/tests/script.sh"
+[ -e "$plugin" ] || skip "built without the emulator (CSPROF_EMULATE)"
 skip_on() { # TEXT COMMAND...: when the command says that something cannot be had
     local text=$1 status=0
     shift
     "$@" || status=$?
     case $status in
     0) ;;
-    4 | 75 | 77)
-        echo "skipped: $text (see above)"
-        exit 77
-        ;;
+    4 | 75 | 77) skip "$text (see above)" ;;
     *) exit 1 ;;
     esac
 }
 
-if [ -n "${KEEP:-}" ]; then
-    work=$KEEP
-    mkdir -p "$work"
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-fi
+[ -z "${KEEP:-}" ] || { work=$KEEP && trap - EXIT && mkdir -p "$work"; }
+. "$CSPROF_SOURCE/tests/machine/judge.sh"
 cd "$work"
 skip_on "no cross compiler for the programs" "$tests/programs/build.sh" . bare mark signals
 skip_on "the guest's packages or tools cannot be had" "$machine/build-image"
@@ -44,41 +33,14 @@ echo "boot and halt: $((SECONDS - started)) s"
 "$machine/run" --limit 900 --plugin "$plugin" --truth truth --dmesg dmesg -- sh guest.sh >output 2>errors ||
     { echo "FAILED: the guest's commands"; cat output errors perf.log; exit 1; }
 
-failed=0 engine=
-expect() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if printed=$("$@" 2>&1); then
-        echo "ok: $text: $(tail -n 1 <<<"$printed")"
-    else
-        echo "FAILED: $text:"
-        echo "$printed"
-        failed=1
-    fi
-}
-
 # What the guest ran, by the paths of its mappings.
-symfs=$work/symfs
-mkdir -p "$symfs/share"
-cp -r "$cache/image/root/." "$symfs"
-cp bare signals mark "$symfs/share"
+mkdir -p symfs/share
+cp -r "$cache/image/root/." symfs
+cp bare signals mark symfs/share
 below=0x1000000 # where the static program is
 
-decode() { # KIND NAME MARK [BELOW]
-    local format=script
-    case $1 in samples | stacks) format=samples ;; esac
-    "$CSPROF" decode -i "$2.data" ${engine:+--engine $engine} --symfs "$symfs" --format $format -q |
-        python3 "$tests/machine/compare.py" "$1" truth "$3" "${@:4}"
-}
-# perf records no link register: csprof itself says of how many stacks a caller is missing.
-pauses() { # NAME MARK
-    local missing
-    missing=$("$CSPROF" decode -i "$1.data" --symfs "$symfs" --format none --json -q |
-        sed -n 's/.*"callchains_missing_a_caller": \([0-9]*\).*/\1/p')
-    decode stacks "$1" "$2" "$missing"
-}
 perf_branches() { # PERF RECORDING MARK
-    "$1" script -i "$2" --symfs "$symfs" --itrace=b -F ip,addr,flags 2>/dev/null |
+    "$1" script -i "$2" --symfs symfs --itrace=b -F ip,addr,flags 2>/dev/null |
         python3 "$tests/machine/compare.py" branches truth "$3" $below
 }
 older_perf() { # NAME MARK

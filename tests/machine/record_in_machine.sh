@@ -4,14 +4,14 @@
 # itself. KEEP=DIR keeps everything there.
 set -euo pipefail
 machine=$CSPROF_SOURCE/emulate/machine
-tests=$CSPROF_SOURCE/tests
 plugin=$CSPROF_BUILD/csprof-machine.so
 libraries=/usr/lib/aarch64-linux-gnu
-. "$tests/script.sh"
+. "$CSPROF_SOURCE/tests/script.sh"
 [ -e "$plugin" ] || skip "built without the emulator (CSPROF_EMULATE)"
 needs aarch64-linux-gnu-gcc
 [ -e $libraries/libelf.so.1 ] || skip "no arm64 libraries: cmake/install-packages.sh arm64"
 [ -z "${KEEP:-}" ] || { work=$KEEP && trap - EXIT && mkdir -p "$work"; }
+. "$CSPROF_SOURCE/tests/machine/judge.sh"
 cd "$work"
 "$tests/programs/build.sh" . bare mark calls_kernel || skip "the programs cannot be built (see above)"
 cmake -S "$CSPROF_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$CSPROF_SOURCE/cmake/arm64.cmake" \
@@ -111,29 +111,6 @@ esac
 # What else ran on the recorded CPUs.
 cp -r "${CSPROF_MACHINE:-${XDG_CACHE_HOME:-$HOME/.cache}/csprof/machine}/image/root/." symfs
 
-expect() { # TEXT COMMAND...
-    local text=$1
-    shift
-    if printed=$("$@" 2>&1); then
-        echo "ok: $text: $(tail -n 1 <<<"$printed")"
-    else
-        echo "FAILED: $text:"
-        echo "$printed"
-        failed=1
-    fi
-}
-decode() { # KIND NAME MARK FORMAT
-    "$CSPROF" decode -i "$2.data" --symfs symfs --format "$4" -q |
-        python3 "$tests/machine/compare.py" "$1" truth "$3"
-}
-# csprof itself says of how many stacks a caller is missing.
-pauses() { # NAME MARK
-    local missing
-    missing=$("$CSPROF" decode -i "$1.data" --symfs symfs --format none --json -q |
-        sed -n 's/.*"callchains_missing_a_caller": \([0-9]*\).*/\1/p')
-    "$CSPROF" decode -i "$1.data" --symfs symfs --format samples -q |
-        python3 "$tests/machine/compare.py" stacks truth "$2" "$missing"
-}
 quiet_kernel() { ! grep -E 'WARNING:|BUG:' dmesg && echo "no warning"; }
 # Both perfs take the trace IDs from version 1 of AUXTRACE_INFO, and perf of this machine reads no other.
 read_by() { # PERF NAME
@@ -143,31 +120,31 @@ expect "the kernel's log" quiet_kernel
 expect "doctor finds free-running" grep "can record with --strategy free-running" doctor.txt
 recordings="single strobe pid threads all cpus one stagger stagger_pid stagger_cpus stagger_all strobe_pid strobe_cpus strobe_all calls"
 expect "every stitched window is true" pauses single 1
-expect "strobed runs are true" decode runs strobe 2 script
+expect "strobed runs are true" decode runs strobe 2
 expect "an attached process" pauses pid 3
 expect "threads on two CPUs" pauses threads 4
-expect "system-wide" decode windows all 5 samples
-expect "two CPUs" decode windows cpus 6 samples
-expect "one CPU of two" decode windows one 8 samples
+expect "system-wide" decode windows all 5
+expect "two CPUs" decode windows cpus 6
+expect "one CPU of two" decode windows one 8
 set_off() { # how far apart the counters are, as csprof itself measured
     python3 -c 'import json; r = json.load(open("stagger.json")); print(r["least_phase"], r["most_phase"])
 assert 5003 <= r["least_phase"] <= r["most_phase"] < 7000'
 }
 expect "counters set off against each other" set_off
 expect "user-stagger" pauses stagger 9
-expect "user-stagger, an attached process" decode windows stagger_pid 17 samples
-expect "user-stagger, two CPUs" decode windows stagger_cpus 18 samples
-expect "user-stagger, system-wide" decode windows stagger_all 19 samples
-expect "strobe, an attached process" decode runs strobe_pid 20 script
-expect "strobe, two CPUs" decode runs strobe_cpus 21 script
-expect "strobe, system-wide" decode runs strobe_all 22 script
+expect "user-stagger, an attached process" decode windows stagger_pid 17
+expect "user-stagger, two CPUs" decode windows stagger_cpus 18
+expect "user-stagger, system-wide" decode windows stagger_all 19
+expect "strobe, an attached process" decode runs strobe_pid 20
+expect "strobe, two CPUs" decode runs strobe_cpus 21
+expect "strobe, system-wide" decode runs strobe_all 22
 expect "tracepoints" pauses calls 26
 if [ -e extout_standin.ko ]; then
     recordings="$recordings pulse pulse_pid pulse_cpus pulse_all"
     expect "the pulse" pauses pulse 7
     expect "the pulse, an attached process" pauses pulse_pid 23
-    expect "the pulse, two CPUs" decode windows pulse_cpus 24 samples
-    expect "the pulse, system-wide" decode windows pulse_all 25 samples
+    expect "the pulse, two CPUs" decode windows pulse_cpus 24
+    expect "the pulse, system-wide" decode windows pulse_all 25
 fi
 perfs=
 ! command -v perf >/dev/null || perfs="perf"

@@ -3,9 +3,9 @@
 # engines, and perf find in them must have run. The machine itself need not run for that.
 set -euo pipefail
 . "${CSPROF_SOURCE:?}/tests/script.sh"
-tests=$CSPROF_SOURCE/tests/machine
+. "$CSPROF_SOURCE/tests/machine/judge.sh"
 cd "$work"
-for file in "$tests"/recordings/*.zst; do
+for file in "$tests"/machine/recordings/*.zst; do
     zstd -q -d "$file" -o "$(basename "$file" .zst)"
 done
 mkdir -p symfs/share
@@ -16,7 +16,7 @@ check() { # KIND NAME MARK ENGINE
     local format=script
     [ "$1" != samples ] || format=samples
     if printed=$("$CSPROF" decode -q -i "$2.data" --symfs symfs --format $format --engine "$4" |
-        python3 "$tests/compare.py" "$1" "$2.truth" "$3" $below); then
+        python3 "$tests/machine/compare.py" "$1" "$2.truth" "$3" $below); then
         echo "ok: $2, $4 engine: $(tail -n 1 <<<"$printed")"
     else
         echo "FAILED: $2, $4 engine:"
@@ -35,8 +35,8 @@ done
 # perf records no registers with a callchain that one event alone asks for. So in a prologue, when not
 # even a call is in the window, nobody can tell the caller; csprof knows that it is missing.
 "$CSPROF" decode -q -i pause_threads.data --symfs symfs --format samples -o samples --json >json
-missing=$(sed -n 's/.*"callchains_missing_a_caller": \([0-9]*\).*/\1/p' json)
-if printed=$(python3 "$tests/compare.py" stacks pause_threads.truth 6 "$missing" <samples); then
+missing=$(missing_callers <json)
+if printed=$(python3 "$tests/machine/compare.py" stacks pause_threads.truth 6 "$missing" <samples); then
     echo "ok: pause_threads: $(tail -n 1 <<<"$printed"), $missing known to lack a caller"
 else
     echo "FAILED: pause_threads:"
@@ -47,9 +47,9 @@ fi
 # perf 6.1 reads neither the attributes nor the trace IDs of perf 7 as they are.
 older_perf() { # NAME MARK
     "$CSPROF_BUILD/tests/perfdata_copy" "$1.data" "$1.copy" >/dev/null
-    python3 "$tests/as_version_1.py" "$1.copy" "$1.version1"
+    python3 "$tests/machine/as_version_1.py" "$1.copy" "$1.version1"
     if printed=$(perf script -i "$1.version1" --symfs symfs --itrace=b -F ip,addr,flags 2>/dev/null |
-        python3 "$tests/compare.py" branches "$1.truth" "$2"); then
+        python3 "$tests/machine/compare.py" branches "$1.truth" "$2"); then
         echo "ok: $1, perf: $(tail -n 1 <<<"$printed")"
     else
         echo "FAILED: $1, perf:"

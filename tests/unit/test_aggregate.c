@@ -79,6 +79,12 @@ static struct csp_buf random_aggregate(int number)
     return out;
 }
 
+static void assert_same_bytes(const struct csp_buf *got, const struct csp_buf *wanted)
+{
+    assert_int_equal(got->len, wanted->len);
+    assert_memory_equal(got->data, wanted->data, wanted->len);
+}
+
 static struct csp_buf bytes_of(struct csp_aggregate *aggregate, struct csp_runs *runs)
 {
     struct csp_aggregate_written written;
@@ -139,8 +145,7 @@ static void any_tree_of_merges_gives_the_same_bytes(void **state)
             memmove(open, open + count - 1, (left - count + 1) * sizeof(*open));
             left -= count - 1;
         }
-        assert_int_equal(open[0]->len, wanted.len);
-        assert_memory_equal(open[0]->data, wanted.data, wanted.len);
+        assert_same_bytes(open[0], &wanted);
         for (size_t i = 0; i < made; i++)
             csp_buf_free(&nodes[i]);
     }
@@ -176,8 +181,7 @@ static void what_was_put_aside_is_not_guessed(void **state)
         csp_guesses_free(&all.reader->guesses);
     }
     wanted = bytes_of(&all, &none);
-    assert_int_equal(got.len, wanted.len);
-    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_same_bytes(&got, &wanted);
     csp_runs_free(&runs);
     csp_aggregate_free(&all);
     csp_aggregate_free(&other);
@@ -202,8 +206,7 @@ static void branches_far_apart_are_read_as_they_were_written(void **state)
     struct csp_buf wanted = bytes_of(&far, &none);
     assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "far", NULL, &diag), 0);
     struct csp_buf got = bytes_of(&read, &none);
-    assert_int_equal(got.len, wanted.len);
-    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_same_bytes(&got, &wanted);
     csp_aggregate_free(&far);
     csp_aggregate_free(&read);
     csp_buf_free(&wanted);
@@ -234,8 +237,7 @@ static void samples_of_any_length_are_read_and_known_again(void **state)
     struct csp_buf wanted = bytes_of(&made, &none);
     assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "", &again, &diag), 0);
     struct csp_buf got = bytes_of(&read, &none);
-    assert_int_equal(got.len, wanted.len);
-    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_same_bytes(&got, &wanted);
     assert_int_equal(csp_aggregate_parse(&read, wanted.data, wanted.len, "", &again, &diag), 0);
     assert_int_equal(read.set.counts.len, LONGEST);
     for (uint32_t i = 0; i < LONGEST; i++)
@@ -244,8 +246,7 @@ static void samples_of_any_length_are_read_and_known_again(void **state)
     csp_buf_free(&got);
     wanted = bytes_of(&made, &none);
     got = bytes_of(&read, &none);
-    assert_int_equal(got.len, wanted.len);
-    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_same_bytes(&got, &wanted);
     csp_aggregate_free(&made);
     csp_aggregate_free(&read);
     csp_buf_free(&wanted);
@@ -278,8 +279,7 @@ static void a_weight_is_as_many_merges(void **state)
     assert_int_equal(total(&one.set), total(&three.set));
     thrice = bytes_of(&three, &runs);
     weighted = bytes_of(&one, &runs);
-    assert_int_equal(thrice.len, weighted.len);
-    assert_memory_equal(thrice.data, weighted.data, thrice.len);
+    assert_same_bytes(&thrice, &weighted);
     csp_buf_free(&thrice);
     csp_buf_free(&weighted);
     csp_buf_free(&input);
@@ -339,8 +339,7 @@ static void merged_in_memory_it_is_the_same(void **state)
     assert_int_equal(csp_aggregate_merge(&all, &one, "one", &how, &diag), 0);
     csp_aggregate_write(&one, NULL, &wanted);
     csp_aggregate_write(&all, NULL, &got);
-    assert_int_equal(got.len, wanted.len);
-    assert_memory_equal(got.data, wanted.data, wanted.len);
+    assert_same_bytes(&got, &wanted);
     csp_buf_free(&wanted);
     csp_buf_free(&got);
     csp_aggregate_free(&one);

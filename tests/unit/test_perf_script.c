@@ -3,6 +3,7 @@
  * The program: `outer` at 0x401000 calls `inner` (at 0x401100) from 0x401010; both are straight
  * code of 4-byte instructions that ends in a return.
  */
+#include "two_functions.h"
 #include "unit.h"
 
 #include "profgen/perf_script.h"
@@ -24,34 +25,17 @@ struct fixture {
     struct csp_perf_script_stats stats;
 };
 
-static void add_code(struct csp_program *program, uint64_t start, uint64_t last)
-{
-    static const uint8_t bytes[0x200];
-    csp_code_add_section(&program->code, start, last + 4, bytes, 2);
-    csp_vec_push(&program->functions.ranges,
-                 (struct csp_function_range){
-                     .start = start, .end = last + 4, .function = start == INNER, .entry = true});
-}
-
 static int setup(void **state)
 {
     static char name[] = "app";
     static struct fixture f;
     f = (struct fixture){.program = {.name = name}, .set = {.contexts = true}};
-    add_code(&f.program, OUTER, OUTER_RETURN);
-    add_code(&f.program, INNER, INNER_RETURN);
+    add_two_functions(&f.program, OUTER, OUTER_RETURN, INNER, INNER_RETURN);
     csp_vec_push(&f.program.segments, (struct csp_program_segment){.address = 0x401000,
                                                                    .offset = 0x1000,
                                                                    .file_size = 0x1000,
                                                                    .executable = true});
-    csp_code_seal(&f.program.code);
-    for (uint64_t at = OUTER; at <= OUTER_RETURN; at += 4)
-        csp_code_mark(&f.program.code, at, CSP_CODE_START);
-    for (uint64_t at = INNER; at <= INNER_RETURN; at += 4)
-        csp_code_mark(&f.program.code, at, CSP_CODE_START);
     csp_code_mark(&f.program.code, CALL, CSP_CODE_CALL);
-    csp_code_mark(&f.program.code, OUTER_RETURN, CSP_CODE_RETURN);
-    csp_code_mark(&f.program.code, INNER_RETURN, CSP_CODE_RETURN);
     *state = &f;
     return 0;
 }
@@ -60,9 +44,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
     csp_sample_set_free(&f->set);
-    csp_vec_free(&f->program.segments);
-    csp_functions_free(&f->program.functions);
-    csp_code_free(&f->program.code);
+    free_two_functions(&f->program);
     return 0;
 }
 
