@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* How the value of an option is read, and where it goes. */
-enum option_kind { SWITCH, SIGNED, COUNT32, COUNT64, DECIMAL, TEXT, FILES, WORD, RULES };
+enum option_kind { SWITCH, SIGNED, COUNT32, POSITIVE, COUNT64, DECIMAL, TEXT, FILES, WORD, RULES };
 
 struct option {
     const char *name;
@@ -75,7 +75,7 @@ static const struct option options[] = {
     {"--max-search-depth", COUNT32, IN(options.max_search_depth), 0, NULL},
     {"--csprof-merge-cold-context", SWITCH, IN(options.profile.merge_cold),
      IN(options.profile.merge_cold_given), NULL},
-    {"--csprof-max-cold-context-depth", COUNT32, IN(options.profile.cold_context_depth), 0, NULL},
+    {"--csprof-max-cold-context-depth", POSITIVE, IN(options.profile.cold_context_depth), 0, NULL},
     {"--trim-cold-profile", SWITCH, IN(options.profile.trim_cold), 0, NULL},
     {"--profile-summary-hot-count", COUNT64, IN(options.profile.hot_count),
      IN(options.profile.has_hot_count), NULL},
@@ -158,7 +158,9 @@ static bool set_option(struct gen *gen, const struct option *option, const char 
         *(int *)at = (int)count;
         return true;
     case COUNT32:
-        if (!csp_parse_count(value, &count) || count > UINT32_MAX)
+    case POSITIVE:
+        if (!csp_parse_count(value, &count) || count > UINT32_MAX ||
+            (!count && option->kind == POSITIVE))
             return false;
         *(uint32_t *)at = (uint32_t)count;
         return true;
@@ -253,6 +255,7 @@ void csp_gen_options_key(const struct gen *gen, struct csp_run_key *key)
             csp_run_key_line(key, "%s %d", option->name, *(const int *)at);
             break;
         case COUNT32:
+        case POSITIVE:
         case RULES:
             csp_run_key_line(key, "%s %" PRIu32, option->name, *(const uint32_t *)at);
             break;

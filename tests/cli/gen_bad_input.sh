@@ -47,6 +47,7 @@ expect 2 "one of text extbinary binary aggregate" --format pretty
 expect 2 "one of auto cs flat dwarf-cs dwarf-flat" --mode round
 expect 2 'takes llvm-profgen-22' --compat gcc
 expect 2 'cannot be .many.' --max-search-depth many
+expect 2 'cannot be .0.' --csprof-max-cold-context-depth 0
 expect 2 'name it with -b' --perfscript script
 expect 2 'do not go together' --perfscript script --unsymbolized-profile data -b good
 expect 2 'text and extbinary only' --perfscript script -b good --format binary
@@ -83,6 +84,20 @@ expect 3 'not a perf.data file' -i text
     fail "the good program: $(cat messages)"
 "$csprof" gen -q --perfscript script-without-lines -b without-lines --mode flat -o output 2>messages ||
     fail "flat without lines: $(cat messages)"
+
+# At the edges of what a number can be there is a profile, or a message that says that there is none.
+for option in $("$csprof" help gen | grep -oE -- '--[a-z-]+ N\b' | cut -d ' ' -f 1 | sort -u); do
+    for number in 0 -1 1 2147483647 18446744073709551615; do
+        rm -f output
+        "$csprof" gen -q --perfscript script -b good -o output --csspgo-preinliner=0 --csprof-merge-cold-context \
+            --profile-summary-hot-count 100 "$option=$number" 2>messages
+        case $? in
+        0) [ -s output ] || fail "gen $option=$number: no profile" ;;
+        2 | 3) [ -s messages ] || fail "gen $option=$number: no message" ;;
+        *) fail "gen $option=$number: $(cat messages)" ;;
+        esac
+    done
+done
 
 # BOLT needs neither probes nor lines.
 "$csprof" gen -q --perfscript script -b good -o preagg --format preagg 2>messages &&
