@@ -36,8 +36,8 @@ static const char *node_name(const struct csp_program *program, uint32_t node)
  * names, so that `f` may stand for `f.__uniq.123` or `_ZL1fi.__uniq.123`. */
 static bool names_agree(const char *probe_name, const char *name)
 {
-    size_t length = csp_name_canonical(name);
-    return strlen(probe_name) == length && !memcmp(probe_name, name, length);
+    size_t length = strlen(probe_name);
+    return !strncmp(probe_name, name, length) && csp_name_canonical(name) == length;
 }
 
 /* The described function of a name, or of that name made unique; UINT32_MAX when there is none. */

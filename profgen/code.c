@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/search.h"
 #include "profgen/llvm/machine.h"
+#include "profgen/plain_insns.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -114,6 +115,26 @@ static uint8_t flags_of(const struct csp_insn *insn)
     return flags;
 }
 
+/* The flags of the instruction at an address of the section, and its size; 0: it is none. */
+static uint8_t identify(const struct csp_code_section *section, const struct csp_machine *machine,
+                        uint64_t at, uint32_t *size)
+{
+    const uint8_t *bytes = section->bytes + (at - section->start);
+    struct csp_insn insn;
+    uint32_t word;
+    uint8_t plain = 0;
+    if (section->shift == 2 && section->end - at >= sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        plain = csp_plain_insn(word);
+    }
+    *size = sizeof word;
+    if (plain)
+        return plain;
+    bool valid = csp_machine_decode(machine, bytes, section->end - at, at, &insn);
+    *size = insn.size;
+    return valid ? flags_of(&insn) : 0;
+}
+
 void csp_code_disassemble(struct csp_code *code, const struct csp_machine *machine, uint64_t start,
                           uint64_t end)
 {
@@ -124,20 +145,19 @@ void csp_code_disassemble(struct csp_code *code, const struct csp_machine *machi
         end = section->end;
     bool was_invalid = false;
     for (uint64_t at = start; at < end;) {
-        struct csp_insn insn;
-        bool valid = csp_machine_decode(machine, section->bytes + (at - section->start),
-                                        section->end - at, at, &insn);
+        uint32_t size;
+        uint8_t known = identify(section, machine, at, &size);
         uint8_t *flags = flags_at(section, at);
-        if (valid && flags) {
-            *flags |= flags_of(&insn);
-            for (uint64_t slot = 1; slot < insn.size >> section->shift; slot++)
+        if (known && flags) {
+            *flags |= known;
+            for (uint64_t slot = 1; slot < size >> section->shift; slot++)
                 flags[slot] |= CSP_CODE_INSIDE;
             code->instructions++;
         }
-        if (!valid && !was_invalid)
+        if (!known && !was_invalid)
             code->invalid++;
-        was_invalid = !valid;
-        at += insn.size;
+        was_invalid = !known;
+        at += size;
     }
 }
 

@@ -10,10 +10,6 @@ struct measure {
     struct csp_inline_sizes *sizes;
     uint8_t *wanted; /* by function */
     CSP_VEC(struct csp_sized_frame) frames;
-    /* Neighbouring instructions are mostly of one inlined function: they are added together. */
-    const uint32_t *inlined; /* the frames of the last one, outermost first, … */
-    size_t inlined_len;
-    uint32_t bytes; /* … and the size of those like it that were not added yet */
 };
 
 static void want_at(struct measure *measure, uint64_t address)
@@ -66,15 +62,15 @@ static void want_named(void *user, const char *name, size_t length)
         want_name(measure, id);
 }
 
-/* Adds the instructions gathered: innermost frame first. Callsites are probes, where those are
- * used. */
-static void add_gathered(struct measure *measure)
+/* Adds code of one function that is inlined through `stack`, outermost frame first. Callsites are
+ * probes, where those are used. */
+static void add_inlined(struct measure *measure, const uint32_t *stack, size_t count,
+                        uint32_t bytes)
 {
     struct csp_program *program = measure->program;
     measure->frames.len = 0;
-    for (size_t i = measure->inlined_len; i; i--) {
-        const struct csp_line_frame *frame =
-            csp_lines_frame_at(&program->lines, measure->inlined[i - 1]);
+    for (size_t i = count; i; i--) {
+        const struct csp_line_frame *frame = csp_lines_frame_at(&program->lines, stack[i - 1]);
         struct csp_sized_frame sized = {csp_intern_text(&program->names, frame->name), frame->line,
                                         frame->discriminator};
         if (program->uses_probes) {
@@ -85,34 +81,23 @@ static void add_gathered(struct measure *measure)
         }
         csp_vec_push(&measure->frames, sized);
     }
-    if (measure->bytes)
-        csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len,
-                             measure->bytes);
-    measure->bytes = 0;
+    csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len, bytes);
 }
 
-/* Of the leaf, only the function counts, and not the place in it. */
-static bool is_inlined_alike(const struct measure *measure, const uint32_t *frames, size_t count)
+static void add_range(struct measure *measure, const struct csp_function_range *range)
 {
-    const struct csp_lines *lines = &measure->program->lines;
-    return measure->bytes && measure->inlined_len == count &&
-           !memcmp(measure->inlined, frames, (count - 1) * sizeof *frames) &&
-           csp_lines_frame_at(lines, measure->inlined[count - 1])->name ==
-               csp_lines_frame_at(lines, frames[count - 1])->name;
-}
-
-static void add_instruction(struct measure *measure, uint64_t address)
-{
-    const uint32_t *frames;
-    size_t count = csp_lines_stack(measure->program, address, &frames);
-    if (!count)
-        return;
-    if (!is_inlined_alike(measure, frames, count)) {
-        add_gathered(measure);
-        measure->inlined = frames;
-        measure->inlined_len = count;
+    const struct csp_code *code = &measure->program->code;
+    uint64_t at = csp_code_from(code, range->start);
+    while (at && at < range->end) {
+        const uint32_t *stack;
+        uint64_t end;
+        uint32_t bytes = 0;
+        size_t count = csp_lines_inlining(measure->program, at, &stack, &end);
+        for (; at && at < end && at < range->end; at = csp_code_from(code, at + 1))
+            bytes += csp_code_size(code, at);
+        if (count)
+            add_inlined(measure, stack, count, bytes);
     }
-    measure->bytes += csp_code_size(&measure->program->code, address);
 }
 
 static const char *node_name(const struct csp_program *program, uint32_t node)
@@ -174,15 +159,9 @@ static struct csp_inline_sizes *measure_wanted(struct measure *measure)
     measure->sizes = csp_inline_sizes_create();
     for (uint32_t id = 0; id < program->functions.functions.len; id++) {
         const struct csp_function *function = &program->functions.functions.data[id];
-        for (uint32_t part = 0; measure->wanted[id] && part < function->parts; part++) {
-            const struct csp_function_range *range =
-                &program->functions.parts.data[function->first_part + part];
-            for (uint64_t at = csp_code_from(&program->code, range->start); at && at < range->end;
-                 at = csp_code_from(&program->code, at + 1))
-                add_instruction(measure, at);
-        }
+        for (uint32_t part = 0; measure->wanted[id] && part < function->parts; part++)
+            add_range(measure, &program->functions.parts.data[function->first_part + part]);
     }
-    add_gathered(measure);
     if (program->uses_probes)
         add_all_optimized_away(measure);
     free(measure->wanted);

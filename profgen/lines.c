@@ -7,18 +7,17 @@
 
 #include <string.h>
 
-/* Asks the debug information; the answer is put together in `ids`, and its length returned. */
-static size_t look_up(struct csp_program *program, uint64_t address, uint32_t **ids)
+/* The numbers of frames, innermost first, as a stack: in `ids`, and its length is returned. */
+static size_t number_frames(struct csp_program *program, const struct csp_inline_frame *frames,
+                            size_t count, uint32_t *ids)
 {
-    const struct csp_inline_frame *frames;
-    size_t count = csp_debug_info_frames(program->debug, address, &frames), kept = 0;
-    *ids = csp_malloc((count + 1) * sizeof **ids);
+    size_t kept = 0;
     /* A function without a name ends what is known, from the outside in. */
     for (size_t i = count; i; i--) {
         const struct csp_inline_frame *frame = &frames[i - 1];
         if (!*frame->function || !strcmp(frame->function, "<invalid>"))
             break;
-        (*ids)[kept++] = csp_lines_frame(
+        ids[kept++] = csp_lines_frame(
             &program->lines,
             (struct csp_line_frame){.name = csp_intern_string(&program->names, frame->function),
                                     .line = (frame->line - frame->start_line) & 0xffff,
@@ -27,20 +26,42 @@ static size_t look_up(struct csp_program *program, uint64_t address, uint32_t **
     return kept;
 }
 
+/* The number of a stack of `lines.stacks`. */
+static uint32_t number_stack(struct csp_program *program, const struct csp_inline_frame *frames,
+                             size_t count)
+{
+    uint32_t *ids = csp_malloc((count + 1) * sizeof *ids);
+    size_t kept = number_frames(program, frames, count, ids);
+    uint32_t stack = csp_intern(&program->lines.stacks, ids, kept * sizeof *ids);
+    free(ids);
+    return stack;
+}
+
+static size_t stack_at(const struct csp_lines *lines, uint32_t stack, const uint32_t **frames)
+{
+    const struct csp_intern_entry *entry = &lines->stacks.entries.data[stack];
+    *frames = entry->data;
+    return entry->size / sizeof **frames;
+}
+
 size_t csp_lines_stack(struct csp_program *program, uint64_t address, const uint32_t **frames)
 {
     struct csp_lines *lines = &program->lines;
-    uint64_t known = *csp_map_at(&lines->by_address, address);
-    if (!known) {
-        uint32_t *ids;
-        size_t count = look_up(program, address, &ids);
-        known = (uint64_t)csp_intern(&lines->stacks, ids, count * sizeof *ids) + 1;
-        free(ids);
-        *csp_map_at(&lines->by_address, address) = known;
+    uint64_t *known = csp_map_at(&lines->by_address, address);
+    if (!*known) {
+        const struct csp_inline_frame *found;
+        size_t count = csp_debug_info_frames(program->debug, address, &found);
+        *known = (uint64_t)number_stack(program, found, count) + 1;
     }
-    const struct csp_intern_entry *entry = &lines->stacks.entries.data[known - 1];
-    *frames = entry->data;
-    return entry->size / sizeof **frames;
+    return stack_at(lines, (uint32_t)(*known - 1), frames);
+}
+
+size_t csp_lines_inlining(struct csp_program *program, uint64_t address, const uint32_t **frames,
+                          uint64_t *end)
+{
+    const struct csp_inline_frame *found;
+    size_t count = csp_debug_info_inlining(program->debug, address, &found, end);
+    return stack_at(&program->lines, number_stack(program, found, count), frames);
 }
 
 const struct csp_line_frame *csp_lines_place(struct csp_program *program, uint64_t address)

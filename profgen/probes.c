@@ -267,12 +267,26 @@ int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const u
     return 0;
 }
 
-static int by_address(const void *a, const void *b)
+/* Those of one address stay in order. By one byte of the addresses after the other, because they
+ * are many, and in order but for what is inlined. */
+static void sort_by_address(struct csp_probe_at *list, size_t count)
 {
-    const struct csp_probe_at *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return x->probe < y->probe ? -1 : x->probe > y->probe;
+    enum { BYTES = 256 };
+    uint64_t bits = 0;
+    struct csp_probe_at *sorted = csp_malloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        bits |= list[i].address;
+    for (unsigned shift = 0; shift < 64 && bits >> shift; shift += 8) {
+        size_t at[BYTES + 1] = {0};
+        for (size_t i = 0; i < count; i++)
+            at[(list[i].address >> shift) % BYTES + 1]++;
+        for (size_t byte = 0; byte < BYTES; byte++)
+            at[byte + 1] += at[byte];
+        for (size_t i = 0; i < count; i++)
+            sorted[at[(list[i].address >> shift) % BYTES]++] = list[i];
+        memcpy(list, sorted, count * sizeof *list);
+    }
+    free(sorted);
 }
 
 void csp_probes_seal(struct csp_probes *probes)
@@ -284,8 +298,7 @@ void csp_probes_seal(struct csp_probes *probes)
             (struct csp_probe_at){probes->probes.data[i].address, (uint32_t)i};
     probes->by_address.len = probes->probes.len;
     if (probes->probes.len)
-        qsort(probes->by_address.data, probes->by_address.len, sizeof *probes->by_address.data,
-              by_address);
+        sort_by_address(probes->by_address.data, probes->by_address.len);
 }
 
 void csp_probes_free(struct csp_probes *probes)

@@ -51,14 +51,33 @@ struct RowCursor {
     }
 };
 
+/* Code [start, end) of one function, inlined or not, but for what is inlined into it. */
+struct Stretch {
+    uint64_t end;
+    DWARFDie die;
+    std::vector<const Function *> chain; /* what it is inlined through, itself first */
+};
+
+struct Unit {
+    const DWARFDebugLine::LineTable *lines;
+    std::map<uint64_t, Stretch> stretches;  /* by start */
+    std::map<uint64_t, Function> functions; /* by offset in .debug_info */
+
+    Stretch *find(uint64_t address)
+    {
+        auto next = stretches.upper_bound(address);
+        if (next == stretches.begin() || address >= std::prev(next)->second.end)
+            return nullptr;
+        return &std::prev(next)->second;
+    }
+};
+
 } // namespace
 
 struct csp_debug_info {
     object::OwningBinary<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
-    std::map<std::pair<DWARFUnit *, uint64_t>, Function> functions; /* by offset in the unit */
-    /* What a function is inlined through, itself first, by the same. */
-    std::map<std::pair<DWARFUnit *, uint64_t>, std::vector<const Function *>> chains;
+    std::map<DWARFUnit *, Unit> units; /* those with code that was asked for */
     RowCursor rows;
     std::vector<csp_inline_frame> frames;
 };
@@ -181,9 +200,9 @@ bool csp_debug_info_inlines_across_units(const struct csp_debug_info *info)
     return false;
 }
 
-static const Function &function_of(csp_debug_info *info, const DWARFDie &die)
+static const Function &function_of(Unit &unit, const DWARFDie &die)
 {
-    auto added = info->functions.try_emplace({die.getDwarfUnit(), die.getOffset()});
+    auto added = unit.functions.try_emplace(die.getOffset());
     Function &function = added.first->second;
     if (!added.second)
         return function;
@@ -195,35 +214,81 @@ static const Function &function_of(csp_debug_info *info, const DWARFDie &die)
     return function;
 }
 
-static std::vector<const Function *> make_chain(csp_debug_info *info, ArrayRef<DWARFDie> dies)
+/* A range of a function within those that were added before is cut out of them. */
+static void add_stretch(std::map<uint64_t, Stretch> &stretches, const DWARFDie &die, uint64_t start,
+                        uint64_t end)
 {
-    std::vector<const Function *> chain;
-    for (const DWARFDie &die : dies)
-        chain.push_back(&function_of(info, die));
-    return chain;
+    auto around = stretches.upper_bound(start);
+    if (around != stretches.begin() && start < (--around)->second.end) {
+        if (end < around->second.end)
+            stretches[end] = around->second;
+        if (start > around->first)
+            around->second.end = start;
+    }
+    stretches[start] = {end, die, {}};
 }
 
-/* The functions that an address is in, innermost first. */
-static const std::vector<const Function *> &chain_at(csp_debug_info *info, DWARFUnit *unit,
-                                                     uint64_t address)
+/* Callers come before what is inlined into them. */
+static void find_stretches(DWARFUnit &unit, std::map<uint64_t, Stretch> &stretches)
 {
-    SmallVector<DWARFDie, 8> dies;
-    DWARFDie leaf;
-    /* Split debug information is in another unit, which only this finds. */
-    if (unit->getDWOId()) {
-        unit->getInlinedChainForAddress(address, dies);
-        leaf = dies.empty() ? DWARFDie() : dies.front();
-    } else {
-        leaf = unit->getSubroutineForAddress(address);
+    for (const auto &entry : unit.dies()) {
+        DWARFDie die(&unit, &entry);
+        if (!die.isSubroutineDIE())
+            continue;
+        auto ranges = die.getAddressRanges();
+        if (!ranges) {
+            consumeError(ranges.takeError());
+            continue;
+        }
+        for (const auto &range : *ranges)
+            if (range.LowPC != range.HighPC)
+                add_stretch(stretches, die, range.LowPC, range.HighPC);
     }
-    auto added = info->chains.try_emplace(
-        {leaf.getDwarfUnit(), leaf.isValid() ? leaf.getOffset() : UINT64_MAX});
-    if (added.second && leaf.isValid()) {
-        if (dies.empty())
-            unit->getInlinedChainForAddress(address, dies);
-        added.first->second = make_chain(info, dies);
+}
+
+static Unit &unit_of(csp_debug_info *info, DWARFUnit *unit)
+{
+    auto added = info->units.try_emplace(unit);
+    Unit &known = added.first->second;
+    if (added.second) {
+        /* Split debug information is in another unit. */
+        DWARFUnit *split = unit->getNonSkeletonUnitDIE(false).getDwarfUnit();
+        known.lines = info->context->getLineTableForUnit(unit);
+        find_stretches(split ? *split : *unit, known.stretches);
     }
-    return added.first->second;
+    return known;
+}
+
+/* The functions that an address is in, innermost first; empty where none is described. */
+static ArrayRef<const Function *> chain_at(Unit &unit, uint64_t address, uint64_t *end)
+{
+    Stretch *stretch = unit.find(address);
+    *end = address + 1;
+    if (!stretch)
+        return {};
+    if (stretch->chain.empty())
+        for (DWARFDie die = stretch->die; die; die = die.getParent()) {
+            if (die.isSubroutineDIE())
+                stretch->chain.push_back(&function_of(unit, die));
+            if (die.isSubprogramDIE())
+                break;
+        }
+    *end = stretch->end;
+    return stretch->chain;
+}
+
+/* `place` is where the leaf is in its function. */
+static size_t tell_frames(csp_debug_info *info, ArrayRef<const Function *> chain,
+                          csp_inline_frame place, const struct csp_inline_frame **frames)
+{
+    for (const Function *function : chain) {
+        info->frames.push_back(
+            {function->name.c_str(), place.discriminator, place.line, function->start_line});
+        place.line = function->call_line;
+        place.discriminator = function->call_discriminator;
+    }
+    *frames = info->frames.data();
+    return info->frames.size();
 }
 
 /* What DWARFContext::getInliningInfoForAddress finds, without the names of files, which take it
@@ -232,13 +297,14 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
                              const struct csp_inline_frame **frames)
 {
     info->frames.clear();
-    *frames = info->frames.data();
     DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
     if (!unit)
         return 0;
-    const std::vector<const Function *> &chain = chain_at(info, unit, address);
+    Unit &known = unit_of(info, unit);
+    const DWARFDebugLine::LineTable *table = known.lines;
+    uint64_t end;
+    ArrayRef<const Function *> chain = chain_at(known, address, &end);
     csp_inline_frame place = {DILineInfo::BadString, 0, 0, 0};
-    const DWARFDebugLine::LineTable *table = info->context->getLineTableForUnit(unit);
     uint32_t row = table ? info->rows.find(table, address) : UINT32_MAX;
     bool found = row != UINT32_MAX && table->hasFileAtIndex(table->Rows[row].File);
     if (found) {
@@ -248,12 +314,16 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
     /* Code without a description, perhaps because its .dwo file is not there. */
     if (chain.empty() && found)
         info->frames.push_back(place);
-    for (const Function *function : chain) {
-        info->frames.push_back(
-            {function->name.c_str(), place.discriminator, place.line, function->start_line});
-        place.line = function->call_line;
-        place.discriminator = function->call_discriminator;
-    }
-    *frames = info->frames.data();
-    return info->frames.size();
+    return tell_frames(info, chain, place, frames);
+}
+
+size_t csp_debug_info_inlining(struct csp_debug_info *info, uint64_t address,
+                               const struct csp_inline_frame **frames, uint64_t *end)
+{
+    info->frames.clear();
+    *end = address + 1;
+    DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
+    if (!unit)
+        return 0;
+    return tell_frames(info, chain_at(unit_of(info, unit), address, end), {}, frames);
 }

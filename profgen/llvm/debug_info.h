@@ -50,6 +50,10 @@ struct csp_inline_frame {
  * frames there are, 0 when the address has no line. Not safe for concurrent use. */
 size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
                              const struct csp_inline_frame **frames);
+/* The same without where the instruction is in the leaf, whose line and discriminator are 0. All
+ * instructions in [address, *end) have that stack; 0 where they are in no function. */
+size_t csp_debug_info_inlining(struct csp_debug_info *info, uint64_t address,
+                               const struct csp_inline_frame **frames, uint64_t *end);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@ extern "C" {
 /* The GUID of a name: the first eight bytes of its MD5, little-endian. */
 uint64_t csp_name_guid(const char *name, size_t length);
 /* How much of a name is left without the suffixes that a profile does not keep: .llvm. and .part.
- * (.__uniq. stays, since the compiler keeps it too). */
+ * (.__uniq. stays, as the compiler keeps it too, unless a profile was read that has none). */
 size_t csp_name_canonical(const char *name);
 /* The same for a symbol that is compared with DWARF, which has none of the suffixes that splitting,
  * cloning and link-time optimisation add. */
