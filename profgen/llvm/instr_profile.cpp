@@ -1,7 +1,9 @@
 #include "profgen/llvm/instr_profile.h"
 
+#include "base/attempt.h"
+
 #include "llvm/ProfileData/InstrProfReader.h"
-#include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdio>
 #include <cstring>
@@ -25,10 +27,21 @@ static int refuse(const char *path, Error error, struct csp_diag *diag)
     return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, toString(std::move(error)).c_str());
 }
 
-int csp_instr_profile_entries(const char *path, csp_instr_entry_fn *each, void *user,
-                              struct csp_diag *diag)
+namespace
 {
-    auto reader = IndexedInstrProfReader::create(path, *vfs::getRealFileSystem());
+
+struct Reading {
+    MemoryBufferRef file;
+    csp_instr_entry_fn *each;
+    void *user;
+};
+
+} // namespace
+
+static int read_entries(const Reading &reading, struct csp_diag *diag)
+{
+    const char *path = reading.file.getBufferIdentifier().data();
+    auto reader = IndexedInstrProfReader::create(MemoryBuffer::getMemBuffer(reading.file, false));
     if (!reader)
         return refuse(path, reader.takeError(), diag);
     if ((*reader)->isIRLevelProfile() && !(*reader)->instrEntryBBEnabled())
@@ -40,9 +53,27 @@ int csp_instr_profile_entries(const char *path, csp_instr_entry_fn *each, void *
     for (const NamedInstrProfRecord &record : **reader) {
         StringRef name = record.Name.substr(record.Name.find_last_of(";:") + 1);
         if (!record.Counts.empty())
-            each(user, name.data(), name.size(), record.Counts[0]);
+            reading.each(reading.user, name.data(), name.size(), record.Counts[0]);
     }
     if (Error error = (*reader)->getError())
         return refuse(path, std::move(error), diag);
     return 0;
+}
+
+static void attempt(void *reading)
+{
+    read_entries(*static_cast<Reading *>(reading), nullptr);
+}
+
+int csp_instr_profile_entries(const char *path, csp_instr_entry_fn *each, void *user,
+                              struct csp_diag *diag)
+{
+    auto file = MemoryBuffer::getFile(path);
+    if (std::error_code error = file.getError())
+        return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, error.message().c_str());
+    Reading reading = {(*file)->getMemBufferRef(), each, user};
+    if (!csp_attempt(attempt, &reading))
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: libLLVM dies of reading it: the profile is damaged", path);
+    return read_entries(reading, diag);
 }

@@ -1,6 +1,8 @@
+#include "base/attempt.h"
 #include "profgen/llvm/function_id.h"
 #include "profgen/llvm/profile_object.h"
 
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
 #include <vector>
@@ -125,21 +127,45 @@ struct csp_profile *csp_profile_build(const struct csp_profile_data *data, bool 
     return made.release();
 }
 
+/* The buffer lives as long as the profile, whose names are in it. */
+static std::error_code read_profile(csp_profile &profile, MemoryBufferRef file)
+{
+    profile.context = std::make_unique<LLVMContext>();
+    auto files = vfs::getRealFileSystem();
+    auto buffer = MemoryBuffer::getMemBuffer(file, false);
+    auto reader = SampleProfileReader::create(buffer, *profile.context, *files);
+    if (std::error_code error = reader.getError())
+        return error;
+    profile.reader = std::move(*reader);
+    return profile.reader->read();
+}
+
+static void attempt(void *file)
+{
+    csp_profile profile;
+    read_profile(profile, *static_cast<MemoryBufferRef *>(file));
+}
+
+static int refuse(const char *path, std::error_code error, struct csp_diag *diag)
+{
+    return csp_fail(diag, CSP_ERR_INPUT, "%s: libLLVM cannot read it as a sample profile: %s", path,
+                    error.message().c_str());
+}
+
 int csp_profile_read(struct csp_profile **profile, const char *path, struct csp_diag *diag)
 {
     *profile = nullptr;
+    auto file = MemoryBuffer::getFile(path);
+    if (std::error_code error = file.getError())
+        return refuse(path, error, diag);
     auto made = std::make_unique<csp_profile>();
-    made->context = std::make_unique<LLVMContext>();
-    auto files = vfs::getRealFileSystem();
-    auto reader = SampleProfileReader::create(path, *made->context, *files);
-    std::error_code error = reader.getError();
-    if (!error) {
-        made->reader = std::move(*reader);
-        error = made->reader->read();
-    }
-    if (error)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s: libLLVM cannot read it as a sample profile: %s",
-                        path, error.message().c_str());
+    made->file = std::move(*file);
+    MemoryBufferRef bytes = *made->file;
+    if (!csp_attempt(attempt, &bytes))
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: libLLVM dies of reading it: the profile is damaged", path);
+    if (std::error_code error = read_profile(*made, bytes))
+        return refuse(path, error, diag);
     made->map = std::move(made->reader->getProfiles());
     made->context_sensitive = made->reader->profileIsCS();
     made->by_lines = !made->reader->profileIsProbeBased();

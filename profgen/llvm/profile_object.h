@@ -7,6 +7,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/ProfileData/SampleProf.h"
 #include "llvm/ProfileData/SampleProfReader.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <deque>
 #include <memory>
@@ -17,6 +18,7 @@ struct csp_profile {
     bool preinlined = false, md5 = false;
     /* What the contexts in the map point at. */
     std::deque<llvm::sampleprof::SampleContextFrameVector> frames;
+    std::unique_ptr<llvm::MemoryBuffer> file; /* that was read: the reader's names are in it */
     std::unique_ptr<llvm::LLVMContext> context;
     std::unique_ptr<llvm::sampleprof::SampleProfileReader> reader;
 };

@@ -136,6 +136,20 @@ grep -q 'one profile is by pseudo-probes and the other by lines' messages || fai
 echo nonsense >nonsense
 validate 3 a nonsense
 validate 3 a missing
+
+# Damage that libLLVM's reader does not survive: where the sections of a profile are.
+llvm-profdata-22 merge --sample --extbinary -o ext a
+for ((offset = 16; offset < 200; offset += 4)); do
+    cp ext damaged
+    printf '\xf0\xf0\xf0' | dd of=damaged bs=1 seek=$offset conv=notrunc status=none
+    "$csprof" validate profile damaged a >output 2>messages
+    case $? in
+    0 | 3) cat messages >>all-messages ;;
+    *) fail "damage at $offset: $(cat messages)" ;;
+    esac
+done
+grep -q 'damaged: libLLVM dies of reading it: the profile is damaged' all-messages || fail "libLLVM survives all damage"
+
 validate 2 a
 validate 2 a b c
 validate 2 a b --min-overlap 101
