@@ -10,6 +10,8 @@
 
 #include "base/vec.h"
 
+#include <string.h>
+
 /* Resizes a block of `before` bytes to `after`; the first of them stay. null and 0 at first. */
 void *csp_big_resize(void *block, size_t before, size_t after) __attribute__((returns_nonnull));
 void csp_big_free(void *block, size_t size);
@@ -32,6 +34,22 @@ void csp_big_free(void *block, size_t size);
         if ((vec)->len == (vec)->cap)                                                              \
             csp_big_vec_reserve(vec, 1);                                                           \
         (vec)->data[(vec)->len++] = (__VA_ARGS__);                                                 \
+    } while (0)
+
+/* Moves all of `more` behind what is there; its memory stays with one of the two. */
+#define csp_big_vec_append(vec, more)                                                              \
+    do {                                                                                           \
+        __typeof__(*(vec)) csp_more_ = *(more);                                                    \
+        if (!(vec)->len) {                                                                         \
+            *(more) = *(vec);                                                                      \
+            *(vec) = csp_more_;                                                                    \
+        } else if (csp_more_.len) {                                                                \
+            csp_big_vec_reserve(vec, csp_more_.len);                                               \
+            memcpy((vec)->data + (vec)->len, csp_more_.data,                                       \
+                   csp_more_.len * sizeof *csp_more_.data);                                        \
+            (vec)->len += csp_more_.len;                                                           \
+        }                                                                                          \
+        (more)->len = 0;                                                                           \
     } while (0)
 
 #define csp_big_vec_free(vec)                                                                      \

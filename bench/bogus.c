@@ -84,7 +84,8 @@ static void find_pauses(struct bench *bench)
     struct csp_records *records;
     struct csp_record record;
     struct csp_file file;
-    stop(csp_recording_open(&recording, bench->path, &(struct csp_image_options){0}, &bench->diag));
+    stop(csp_recording_open(&recording, bench->path, &(struct csp_image_options){0}, 1,
+                            &bench->diag));
     stop(csp_file_map(&file, bench->path, &bench->diag));
     struct csp_perfdata *reader;
     stop(csp_perfdata_open(&reader, &file, &bench->diag));
@@ -240,7 +241,7 @@ static void read_spoiled(struct bench *bench, const char *path)
     options.binary_path = bench->binary;
     bench->seen = bench->lost = bench->spoiled_seen = 0;
     bench->by_stitching = bench->by_rules = bench->false_alarms = 0;
-    stop(csp_recording_open(&recording, path, &(struct csp_image_options){0}, &bench->diag));
+    stop(csp_recording_open(&recording, path, &(struct csp_image_options){0}, 1, &bench->diag));
     stop(csp_profgen_open(&profgen, &options, &bench->diag));
     csp_sample_mapper_begin(&bench->mapper, &bench->program, csp_recording_spaces(recording),
                             &another);

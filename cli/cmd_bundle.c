@@ -58,7 +58,8 @@ static int open_inputs(struct bundle *bundle)
     for (size_t i = 0; i < bundle->inputs.len && !error; i++) {
         struct csp_recording *recording = NULL;
         if (!csp_aggregate_is(bundle->inputs.data[i]))
-            error = csp_recording_open(&recording, bundle->inputs.data[i], &images, diag);
+            error = csp_recording_open(&recording, bundle->inputs.data[i], &images,
+                                       bundle->cli->threads, diag);
         csp_vec_push(&bundle->recordings, recording);
         first = first ? first : recording;
     }

@@ -140,7 +140,7 @@ static int open_input(struct decode *decode)
     struct csp_image_options images = {
         .symfs = decode->symfs, .code = decode->code.data, .code_count = decode->code.len};
     const char *path = decode->input ? decode->input : "csprof.data";
-    int error = csp_recording_open(&decode->recording, path, &images, diag);
+    int error = csp_recording_open(&decode->recording, path, &images, decode->cli->threads, diag);
     if (!error)
         error = csp_recording_require_trace(decode->recording, diag);
     if (error)

@@ -203,7 +203,7 @@ static int add_input(struct merge *merge, const struct input *input)
         return csp_aggregate_read(&merge->all, input->path, &how, diag);
     if (!merge->store)
         merge->store = csp_store_open_usual(diag);
-    int error = csp_recording_open(&recording, input->path, &images, diag);
+    int error = csp_recording_open(&recording, input->path, &images, merge->cli->threads, diag);
     if (error == -CSP_ERR_INPUT)
         csp_note(diag, "what can be merged are recordings, and aggregates of them (csprof gen "
                        "--format aggregate)");

@@ -19,7 +19,8 @@ static int open_recording(struct gen *gen, size_t input, const struct csp_image_
     struct csp_messages *messages = &gen->opening[input];
     struct csp_recording *recording = NULL;
     uint32_t program = CSP_NO_PROGRAM;
-    int error = csp_recording_open(&recording, gen->inputs.data[input], images, &messages->diag);
+    int error = csp_recording_open(&recording, gen->inputs.data[input], images, gen->cli->threads,
+                                   &messages->diag);
     if (error)
         return error;
     csp_vec_push(&gen->recordings, recording);

@@ -109,7 +109,8 @@ static int compare_with_spe(const struct check *check)
     struct csp_places samples = {0};
     struct csp_spe_table table = {0};
     uint64_t elsewhere = 0;
-    int error = csp_recording_open(&recording, check->options.path, &images, diag);
+    int error =
+        csp_recording_open(&recording, check->options.path, &images, check->options.threads, diag);
     if (!error)
         error = csp_places_of_samples(&samples, recording, &elsewhere, diag);
     if (!error)

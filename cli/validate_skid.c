@@ -77,7 +77,7 @@ static int count(const struct skid_job *job, struct csp_skid *skid)
     struct csp_spe_table spe = {0};
     int error = csp_skid_read(skid, job->answer, diag);
     if (!error)
-        error = csp_recording_open(&recording, job->recording, &images, diag);
+        error = csp_recording_open(&recording, job->recording, &images, job->cli->threads, diag);
     if (!error)
         error = csp_skid_count(skid, recording, diag);
     if (!error && job->spe)

@@ -1,6 +1,10 @@
 #include "decode/pause_index.h"
 
 #include "base/big_vec.h"
+#include "perfdata/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct csp_user_frames csp_sample_user_frames(const struct csp_sample_record *sample)
 {
@@ -51,9 +55,14 @@ static uint64_t thread_key(uint32_t tid)
     return UINT64_C(1) << 32 | tid;
 }
 
+static uint64_t key_of(uint32_t cpu, uint32_t tid)
+{
+    return cpu != CSP_NO_TID ? cpu_key(cpu) : thread_key(tid);
+}
+
 static struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_t cpu, uint32_t tid)
 {
-    uint64_t key = cpu != CSP_NO_TID ? cpu_key(cpu) : thread_key(tid);
+    uint64_t key = key_of(cpu, tid);
     if (index->streams.len && index->last_key == key)
         return &index->streams.data[index->last];
     uint64_t *number = csp_map_at(&index->stream_of, key);
@@ -89,23 +98,30 @@ static bool tells_of_switch(const struct csp_record *record)
            record->type == CSP_RECORD_ITRACE_START;
 }
 
-/* What happened before a stream's first sample is of no interest. */
 static void add_incident(struct csp_pause_index *index, const struct csp_record *record)
 {
     bool loss = tells_of_loss(record);
     if (!loss && !tells_of_switch(record))
         return;
-    bool known = record->cpu != CSP_NO_TID || record->tid != CSP_NO_TID;
-    const struct csp_pause_stream *of = csp_pause_index_find(index, record->cpu, record->tid);
-    for (size_t i = 0; i < index->streams.len; i++) {
-        struct csp_pause_stream *stream = &index->streams.data[i];
-        if (known && stream != of)
-            continue;
-        if (loss)
-            csp_big_vec_push(&stream->losses, record->time);
-        else
-            csp_big_vec_push(&stream->switches, record->time);
-    }
+    csp_vec_push(&index->incidents, (struct csp_pause_incident){.time = record->time,
+                                                                .ordinal = record->ordinal,
+                                                                .cpu = record->cpu,
+                                                                .tid = record->tid,
+                                                                .is_loss = loss});
+}
+
+static bool is_before(uint64_t time, uint64_t ordinal, uint64_t other_time, uint64_t other_ordinal)
+{
+    return time != other_time ? time < other_time : ordinal < other_ordinal;
+}
+
+static void note_first(struct csp_pause_stream *stream, uint64_t time, uint64_t ordinal)
+{
+    bool is_empty = !stream->pauses.len && !stream->resumes.len;
+    if (!is_empty && !is_before(time, ordinal, stream->first_time, stream->first_ordinal))
+        return;
+    stream->first_time = time;
+    stream->first_ordinal = ordinal;
 }
 
 void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
@@ -127,6 +143,7 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     }
     struct csp_pause_stream *stream = stream_of(index, record->cpu, record->tid);
     uint64_t pc = user_pc(&sample);
+    note_first(stream, record->time, record->ordinal);
     if (attr->aux_action & CSP_AUX_RESUME) {
         index->resumes++;
         csp_big_vec_push(&stream->resumes, (struct csp_stitch_resume){record->time, pc});
@@ -139,6 +156,155 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
                                         record->body, (uint32_t)record->body_size, record->attr});
 }
 
+void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_index *more)
+{
+    for (size_t i = 0; i < more->streams.len; i++) {
+        struct csp_pause_stream *from = &more->streams.data[i];
+        if (!from->pauses.len && !from->resumes.len)
+            continue;
+        struct csp_pause_stream *to = stream_of(index, from->cpu, from->tid);
+        note_first(to, from->first_time, from->first_ordinal);
+        csp_big_vec_append(&to->pauses, &from->pauses);
+        csp_big_vec_append(&to->refs, &from->refs);
+        csp_big_vec_append(&to->resumes, &from->resumes);
+    }
+    for (size_t i = 0; i < more->incidents.len; i++)
+        csp_vec_push(&index->incidents, more->incidents.data[i]);
+    index->pauses += more->pauses;
+    index->resumes += more->resumes;
+    index->others += more->others;
+    index->malformed += more->malformed;
+    more->incidents.len = 0;
+    more->pauses = more->resumes = more->others = more->malformed = 0;
+}
+
+/* ---- putting in order ---- */
+
+static uint64_t time_of(const void *items, size_t size, size_t number)
+{
+    return *(const uint64_t *)(const void *)((const char *)items + number * size);
+}
+
+/* The order of items that begin with their time; null when they are in order, as most often: those
+ * of one CPU lie in one ring. */
+static struct csp_sort_entry *find_order(const void *items, size_t count, size_t size)
+{
+    size_t sorted = 1;
+    while (sorted < count && time_of(items, size, sorted - 1) <= time_of(items, size, sorted))
+        sorted++;
+    if (sorted >= count)
+        return NULL;
+    struct csp_sort_entry *order = csp_big_resize(NULL, 0, count * sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct csp_sort_entry){.time = time_of(items, size, i), .ordinal = i};
+    csp_sort_by_time(order, count);
+    return order;
+}
+
+static void apply_order(const struct csp_sort_entry *order, void *items, size_t count, size_t size)
+{
+    char *before = csp_big_resize(NULL, 0, count * size);
+    memcpy(before, items, count * size);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)items + i * size, before + order[i].ordinal * size, size);
+    csp_big_free(before, count * size);
+}
+
+static void sort_items(void *items, size_t count, size_t size)
+{
+    struct csp_sort_entry *order = find_order(items, count, size);
+    if (!order)
+        return;
+    apply_order(order, items, count, size);
+    csp_big_free(order, count * sizeof *order);
+}
+
+static void sort_samples(struct csp_pause_stream *stream)
+{
+    size_t pauses = stream->pauses.len;
+    struct csp_sort_entry *order =
+        find_order(stream->pauses.data, pauses, sizeof *stream->pauses.data);
+    if (order) {
+        apply_order(order, stream->pauses.data, pauses, sizeof *stream->pauses.data);
+        apply_order(order, stream->refs.data, pauses, sizeof *stream->refs.data);
+        csp_big_free(order, pauses * sizeof *order);
+    }
+    sort_items(stream->resumes.data, stream->resumes.len, sizeof *stream->resumes.data);
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const struct csp_pause_stream *a = left, *b = right;
+    return is_before(b->first_time, b->first_ordinal, a->first_time, a->first_ordinal) -
+           is_before(a->first_time, a->first_ordinal, b->first_time, b->first_ordinal);
+}
+
+static void sort_streams(struct csp_pause_index *index)
+{
+    if (!index->streams.len)
+        return;
+    qsort(index->streams.data, index->streams.len, sizeof *index->streams.data, by_first);
+    for (size_t i = 0; i < index->streams.len; i++)
+        *csp_map_at(&index->stream_of,
+                    key_of(index->streams.data[i].cpu, index->streams.data[i].tid)) = i + 1;
+}
+
+/* What happened before a stream's first sample is of no interest. */
+static bool concerns(const struct csp_pause_incident *incident,
+                     const struct csp_pause_stream *stream)
+{
+    return is_before(stream->first_time, stream->first_ordinal, incident->time, incident->ordinal);
+}
+
+static void add_to_stream(struct csp_pause_stream *stream,
+                          const struct csp_pause_incident *incident)
+{
+    if (!concerns(incident, stream))
+        return;
+    if (incident->is_loss)
+        csp_big_vec_push(&stream->losses, incident->time);
+    else
+        csp_big_vec_push(&stream->switches, incident->time);
+}
+
+/* The stream of an incident's CPU, else of its thread, that had begun; null without any. */
+static struct csp_pause_stream *stream_of_incident(const struct csp_pause_index *index,
+                                                   const struct csp_pause_incident *incident)
+{
+    const uint64_t keys[] = {cpu_key(incident->cpu), thread_key(incident->tid)};
+    const bool are_known[] = {incident->cpu != CSP_NO_TID, incident->tid != CSP_NO_TID};
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t *number = are_known[i] ? csp_map_find(&index->stream_of, keys[i]) : NULL;
+        struct csp_pause_stream *stream = number ? &index->streams.data[*number - 1] : NULL;
+        if (stream && concerns(incident, stream))
+            return stream;
+    }
+    return NULL;
+}
+
+static void place_incidents(struct csp_pause_index *index)
+{
+    sort_items(index->incidents.data, index->incidents.len, sizeof *index->incidents.data);
+    for (size_t i = 0; i < index->incidents.len; i++) {
+        const struct csp_pause_incident *incident = &index->incidents.data[i];
+        bool is_known = incident->cpu != CSP_NO_TID || incident->tid != CSP_NO_TID;
+        struct csp_pause_stream *of = is_known ? stream_of_incident(index, incident) : NULL;
+        if (of)
+            add_to_stream(of, incident);
+        for (size_t k = 0; !is_known && k < index->streams.len; k++)
+            add_to_stream(&index->streams.data[k], incident);
+    }
+    csp_vec_free(&index->incidents);
+}
+
+void csp_pause_index_finish(struct csp_pause_index *index)
+{
+    for (size_t i = 0; i < index->streams.len; i++)
+        sort_samples(&index->streams.data[i]);
+    sort_streams(index);
+    place_incidents(index);
+}
+
 void csp_pause_index_free(struct csp_pause_index *index)
 {
     for (size_t i = 0; i < index->streams.len; i++) {
@@ -149,6 +315,7 @@ void csp_pause_index_free(struct csp_pause_index *index)
         csp_big_vec_free(&index->streams.data[i].switches);
     }
     csp_vec_free(&index->streams);
+    csp_vec_free(&index->incidents);
     csp_map_free(&index->stream_of);
     *index = (struct csp_pause_index){0};
 }

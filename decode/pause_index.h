@@ -27,10 +27,19 @@ struct csp_pause_stream {
     CSP_VEC(struct csp_sample_ref) refs;
     CSP_VEC(struct csp_stitch_resume) resumes;
     CSP_VEC(uint64_t) losses, switches; /* as in struct csp_stitch_stream */
+    uint64_t first_time, first_ordinal; /* of its first sample */
+};
+
+/* Something that was lost, or a switch. */
+struct csp_pause_incident {
+    uint64_t time, ordinal;
+    uint32_t cpu, tid;
+    bool is_loss;
 };
 
 struct csp_pause_index {
-    CSP_VEC(struct csp_pause_stream) streams; /* in the order in which they first appear */
+    CSP_VEC(struct csp_pause_stream) streams; /* by the time of their first sample */
+    CSP_VEC(struct csp_pause_incident) incidents;
     struct csp_map stream_of;
     uint64_t last_key;                /* in it, of the stream that was added to last, and … */
     size_t last;                      /* … that stream */
@@ -38,10 +47,14 @@ struct csp_pause_index {
     uint64_t malformed;
 };
 
-/* Takes a sample record, or one that tells of a loss or a switch (others are ignored). To be called
- * in time order; the records must outlive the index. */
+/* Takes a sample record, or one that tells of a loss or a switch (others are ignored), in any
+ * order, but those of equal time in that of their ordinals. The records must outlive the index. */
 void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
                          const struct csp_record *record);
+/* Moves all of `more` behind what is there: `more` is empty then, and can be used again. */
+void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_index *more);
+/* When all were added: puts them in order, and losses and switches where they belong. */
+void csp_pause_index_finish(struct csp_pause_index *index);
 /* The stream of a CPU, else of a thread, else null. */
 const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,
                                                     uint32_t cpu, uint32_t tid);

@@ -1,113 +1,62 @@
 #include "decode/recording_private.h"
 
 #include "base/counted.h"
-#include "perfdata/sample_record.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Learns which process a thread belongs to. */
-static void note_thread(struct csp_recording *recording, uint32_t pid, uint32_t tid)
+/* Everything but samples and trace, in time order. */
+static int take_others(struct csp_recording *recording, struct csp_diag *diag)
 {
-    if (pid == CSP_NO_TID || tid == CSP_NO_TID || !tid ||
-        (pid == recording->last_pid && tid == recording->last_tid))
-        return;
-    *csp_map_at(&recording->pid_of_tid, tid) = (uint64_t)pid + 1;
-    recording->last_pid = pid;
-    recording->last_tid = tid;
-}
-
-static void note_threads(struct csp_recording *recording, const struct csp_record *record)
-{
-    struct csp_task_event task;
-    struct csp_comm_event comm;
-    struct csp_itrace_start_event start;
-    if (record->type == CSP_RECORD_FORK && csp_record_task(record, &task))
-        note_thread(recording, task.pid, task.tid);
-    else if (record->type == CSP_RECORD_COMM && csp_record_comm(record, &comm))
-        note_thread(recording, comm.pid, comm.tid);
-    else if (record->type == CSP_RECORD_ITRACE_START && csp_record_itrace_start(record, &start))
-        note_thread(recording, start.pid, start.tid);
-    else if (record->ids & CSP_SAMPLE_TID)
-        note_thread(recording, record->pid, record->tid);
-}
-
-static void note_snapshot(struct csp_recording *recording, const struct csp_record *record)
-{
-    struct csp_sample_record sample;
-    const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
-    if (!csp_sample_parse(attr, record, &sample) || !sample.aux_size)
-        return;
-    csp_vec_push(&recording->snapshots, (struct csp_sample_trace){.data = sample.aux,
-                                                                  .size = sample.aux_size,
-                                                                  .time = record->time,
-                                                                  .cpu = record->cpu,
-                                                                  .pid = record->pid,
-                                                                  .tid = record->tid});
-}
-
-static void note_sample(struct csp_recording *recording, const struct csp_record *record)
-{
-    const struct csp_attr *attr = csp_perfdata_attr(recording->perfdata, record->attr);
-    recording->samples++;
-    if (csp_attr_closes_window(attr) || attr->aux_action & CSP_AUX_RESUME)
-        csp_pause_index_add(&recording->pauses, recording->perfdata, record);
-    else if (attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
-        recording->native++;
-    else
-        recording->plain++;
-    if (attr->sample_type & CSP_SAMPLE_AUX)
-        note_snapshot(recording, record);
-}
-
-static void note_record(struct csp_recording *recording, const struct csp_record *record)
-{
-    struct csp_lost_event lost;
+    const struct csp_recording_contents *contents = &recording->contents;
     struct csp_time_conv_event time_conv;
-    if (record->type == CSP_RECORD_SAMPLE) {
-        note_sample(recording, record);
-        return;
+    int error = 0;
+    for (size_t i = 0; i < contents->others.len && !error; i++) {
+        const struct csp_record *record = &contents->others.data[i];
+        csp_spaces_add(recording->spaces, record);
+        if (csp_record_time_conv(record, &time_conv)) {
+            recording->time_conv = time_conv;
+            recording->converts = time_conv.cap_user_time_zero;
+        }
+        error = csp_auxtrace_add(&recording->contents.aux, record, diag);
     }
-    csp_pause_index_add(&recording->pauses, recording->perfdata, record);
-    if (csp_record_lost(record, &lost))
-        recording->lost += lost.lost;
-    else if (csp_record_time_conv(record, &time_conv)) {
-        recording->time_conv = time_conv;
-        recording->converts = time_conv.cap_user_time_zero;
-    }
+    return error;
 }
 
-static int read_records(struct csp_recording *recording, struct csp_diag *diag)
+static void learn_pids(struct csp_recording *recording)
+{
+    const struct csp_thread_owners *owners = &recording->contents.owners;
+    for (size_t i = 0; i < owners->owners.len; i++)
+        *csp_map_at(&recording->pid_of_tid, owners->owners.data[i].tid) =
+            (uint64_t)owners->owners.data[i].pid + 1;
+}
+
+static int read_records(struct csp_recording *recording, unsigned threads, struct csp_diag *diag)
 {
     /* That the file ends early was told when it was opened; where, is of no more use. */
     bool told = csp_perfdata_info(recording->perfdata)->unfinished;
-    int error = csp_records_open(&recording->records, recording->perfdata, CSP_ORDER_TIME,
-                                 told ? NULL : diag);
+    int error = csp_recording_contents_read(&recording->contents, recording->perfdata, threads,
+                                            &recording->records, told ? NULL : diag);
     if (error && told)
         csp_fail(diag, CSP_ERR_INPUT, "%s: its records cannot be read", recording->file.path);
     if (error)
         return error;
     recording->spaces = csp_spaces_create();
-    recording->aux.path = recording->file.path;
+    recording->contents.aux.path = recording->file.path;
     csp_spaces_build_ids(recording->spaces, csp_perfdata_info(recording->perfdata));
-    struct csp_record record;
-    while (!error && csp_records_next(recording->records, &record) > 0) {
-        csp_spaces_add(recording->spaces, &record);
-        note_threads(recording, &record);
-        note_record(recording, &record);
-        error = csp_auxtrace_add(&recording->aux, &record, diag);
-    }
-    return error;
+    learn_pids(recording);
+    return take_others(recording, diag);
 }
 
 /* Whether trace is missing because the file is: told with the failure. */
 static bool told_cut(const struct csp_recording *recording)
 {
-    return csp_records_counts(recording->records)->lost_bytes && !recording->aux.stored_bytes;
+    return recording->contents.lost_bytes && !recording->contents.aux.stored_bytes;
 }
 
 static int open_recording(struct csp_recording *recording, const char *path,
-                          const struct csp_image_options *options, struct csp_diag *diag)
+                          const struct csp_image_options *options, unsigned threads,
+                          struct csp_diag *diag)
 {
     int error = csp_images_create(&recording->images, options, diag);
     if (!error)
@@ -115,10 +64,10 @@ static int open_recording(struct csp_recording *recording, const char *path,
     if (!error)
         error = csp_perfdata_open(&recording->perfdata, &recording->file, diag);
     if (!error)
-        error = read_records(recording, diag);
+        error = read_records(recording, threads, diag);
     if (error)
         return error;
-    csp_auxtrace_finish(&recording->aux, told_cut(recording) ? NULL : diag);
+    csp_auxtrace_finish(&recording->contents.aux, told_cut(recording) ? NULL : diag);
     recording->trace.open_code = csp_recording_open_code;
     recording->trace.owner = recording;
     csp_recording_make_streams(recording, diag);
@@ -129,11 +78,12 @@ static int open_recording(struct csp_recording *recording, const char *path,
 }
 
 int csp_recording_open(struct csp_recording **out, const char *path,
-                       const struct csp_image_options *options, struct csp_diag *diag)
+                       const struct csp_image_options *options, unsigned threads,
+                       struct csp_diag *diag)
 {
     struct csp_recording *recording = csp_calloc(1, sizeof *recording);
     pthread_mutex_init(&recording->lock, NULL);
-    int error = open_recording(recording, path, options, diag);
+    int error = open_recording(recording, path, options, threads, diag);
     if (error)
         csp_recording_close(recording);
     else
@@ -146,7 +96,7 @@ void csp_recording_close(struct csp_recording *recording)
     if (!recording)
         return;
     csp_trace_input_free(&recording->trace);
-    csp_auxtrace_free(&recording->aux);
+    csp_recording_contents_free(&recording->contents);
     if (recording->spaces)
         csp_spaces_destroy(recording->spaces);
     if (recording->records)
@@ -158,8 +108,6 @@ void csp_recording_close(struct csp_recording *recording)
     csp_images_destroy(recording->images);
     csp_map_free(&recording->pid_of_tid);
     csp_vec_free(&recording->missing);
-    csp_vec_free(&recording->snapshots);
-    csp_pause_index_free(&recording->pauses);
     pthread_mutex_destroy(&recording->lock);
     free(recording);
 }
@@ -176,13 +124,15 @@ const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *re
 
 struct csp_records *csp_recording_records(struct csp_recording *recording)
 {
+    if (!recording->records) /* none is compressed, so that nothing can go wrong */
+        csp_records_open(&recording->records, recording->perfdata, CSP_ORDER_TIME, NULL);
     csp_records_rewind(recording->records);
     return recording->records;
 }
 
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording)
 {
-    return &recording->aux;
+    return &recording->contents.aux;
 }
 
 const struct csp_spaces *csp_recording_spaces(const struct csp_recording *recording)
@@ -208,7 +158,7 @@ uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid)
 
 int csp_recording_require_trace(const struct csp_recording *recording, struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     const char *path = recording->file.path;
     if (recording->trace.streams.len)
         return 0;
@@ -217,14 +167,14 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
                         "%s: its trace is not CoreSight (auxtrace type %d); only ETMv4 and ETE are "
                         "decoded",
                         path, (int)aux->type);
-    if (csp_records_counts(recording->records)->lost_bytes)
+    if (recording->contents.lost_bytes)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s: no trace is left in it: the file is damaged or cut short at offset "
                         "%" PRIu64,
-                        path, csp_records_counts(recording->records)->cut_offset);
+                        path, recording->contents.cut_offset);
     if (aux->missing_bytes && !aux->stored_bytes)
         return 0;
-    if (!aux->has_info && !aux->fragments.len && recording->native)
+    if (!aux->has_info && !aux->fragments.len && recording->contents.native)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s has no trace to decode: its samples have branch stacks, of which "
                         "`csprof gen` makes a profile",

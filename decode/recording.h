@@ -10,11 +10,13 @@
 
 struct csp_recording;
 
-/* Opens a recording. That it holds trace is not required: see csp_recording_trace. Trace that
- * cannot be decoded is named in a warning: queues without a trace ID, ETMv3, PTM.
- * Errors: CSP_ERR_INPUT, CSP_ERR_UNSUPPORTED, CSP_ERR_USAGE (options), CSP_ERR_IO. */
+/* Opens a recording, by so many threads (0: one). That it holds trace is not required: see
+ * csp_recording_trace. Trace that cannot be decoded is named in a warning: queues without a trace
+ * ID, ETMv3, PTM. Errors: CSP_ERR_INPUT, CSP_ERR_UNSUPPORTED, CSP_ERR_USAGE (options), CSP_ERR_IO.
+ */
 int csp_recording_open(struct csp_recording **recording, const char *path,
-                       const struct csp_image_options *options, struct csp_diag *diag);
+                       const struct csp_image_options *options, unsigned threads,
+                       struct csp_diag *diag);
 void csp_recording_close(struct csp_recording *recording);
 
 /* One stream per AUX queue, format and (when the trace is raw) CPU; none without trace. */

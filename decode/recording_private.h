@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/map.h"
-#include "decode/pause_index.h"
 #include "decode/recording.h"
+#include "decode/recording_contents.h"
 
 #include <pthread.h>
 
@@ -16,28 +16,15 @@ struct csp_missing_code {
     const char *why;
 };
 
-/* Trace that a sample carries: the newest of its CPU's ring (PERF_SAMPLE_AUX). */
-struct csp_sample_trace {
-    const uint8_t *data;
-    uint64_t size, time;
-    uint32_t cpu, pid, tid;
-};
-
 struct csp_recording {
     struct csp_file file;
     struct csp_perfdata *perfdata;
-    struct csp_records *records; /* kept: compressed records live as long as this */
+    struct csp_records *records; /* by time: when they are compressed, or were asked for */
+    struct csp_recording_contents contents;
     struct csp_spaces *spaces;
-    struct csp_auxtrace aux;
     struct csp_images *images;
-    struct csp_map pid_of_tid;   /* pid + 1 */
-    uint32_t last_pid, last_tid; /* what it was told last */
+    struct csp_map pid_of_tid; /* pid + 1 */
     struct csp_trace_input trace;
-    CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */
-    struct csp_pause_index pauses;
-    /* Counted when it was opened: SAMPLE records; those of other events than pauses and resumes,
-     * with a branch stack and without; what the kernel says it had no room for. */
-    uint64_t samples, native, plain, lost;
     struct csp_time_conv_event time_conv; /* the last */
     bool converts;                        /* … and it can be used */
 

@@ -349,15 +349,15 @@ int csp_recording_samples(struct csp_recording *recording,
 {
     struct delivery delivery = {.recording = recording, .options = options};
     unsigned threads = options->threads ? options->threads : 1;
-    const struct csp_pause_index *index = &recording->pauses;
+    const struct csp_pause_index *index = &recording->contents.pauses;
     elf_version(EV_CURRENT);
     delivery.leaves = csp_calloc(threads, sizeof *delivery.leaves);
-    stats->samples += recording->samples;
-    stats->plain += recording->plain;
-    stats->lost += recording->lost;
+    stats->samples += recording->contents.samples;
+    stats->plain += recording->contents.plain;
+    stats->lost += recording->contents.lost;
     stats->pauses = index->pauses;
     stats->resumes = index->resumes;
-    int error = recording->native ? deliver_all_native(&delivery, stats) : 0;
+    int error = recording->contents.native ? deliver_all_native(&delivery, stats) : 0;
     stats->malformed += index->malformed;
     bool cut = options->period && !index->pauses;
     if (!error)

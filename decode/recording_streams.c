@@ -71,7 +71,7 @@ static bool id_is_taken(const struct csp_recording *recording, const struct csp_
 static void add_formatted_sources(struct csp_recording *recording, struct csp_stream *stream,
                                   uint32_t home)
 {
-    const struct csp_cs_etm_info *info = &recording->aux.cs_etm;
+    const struct csp_cs_etm_info *info = &recording->contents.aux.cs_etm;
     const struct csp_cs_etm_cpu *owner = csp_cs_etm_info_cpu(info, home);
     if (owner && can_decode(owner) && has_trace_id(owner))
         add_source(recording, stream, owner);
@@ -88,7 +88,7 @@ static void add_formatted_sources(struct csp_recording *recording, struct csp_st
 static void explain(const struct csp_recording *recording, const struct csp_stream *stream,
                     uint32_t home, uint64_t bytes, struct csp_diag *diag)
 {
-    const struct csp_cs_etm_cpu *cpu = csp_cs_etm_info_cpu(&recording->aux.cs_etm, home);
+    const struct csp_cs_etm_cpu *cpu = csp_cs_etm_info_cpu(&recording->contents.aux.cs_etm, home);
     const char *why = "no CPU of the recording has a trace ID";
     if (cpu && !can_decode(cpu))
         why = "its trace unit is neither ETMv4 nor ETE";
@@ -116,9 +116,9 @@ static bool continues(const struct csp_recording *recording, struct csp_stream *
 {
     if (stream->formatted || !stream->chunks.len || !fragment->piece_count)
         return false;
-    const struct csp_aux_piece *pieces = recording->aux.pieces.data;
+    const struct csp_aux_piece *pieces = recording->contents.aux.pieces.data;
     struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
-    const struct csp_aux_fragment *last = &recording->aux.fragments.data[chunk->fragment];
+    const struct csp_aux_fragment *last = &recording->contents.aux.fragments.data[chunk->fragment];
     const struct csp_aux_piece *end = &pieces[last->piece_first + last->piece_count - 1];
     const struct csp_aux_piece *piece = &pieces[fragment->piece_first];
     /* What lay between was not announced, and may have been the rest of a window. */
@@ -144,7 +144,7 @@ static uint64_t end_of_last(const struct csp_recording *recording, const struct 
 {
     for (size_t i = stream->chunks.len; i-- > 0;) {
         const struct csp_chunk *chunk = &stream->chunks.data[i];
-        if (recording->aux.fragments.data[chunk->fragment].queue == fragment->queue)
+        if (recording->contents.aux.fragments.data[chunk->fragment].queue == fragment->queue)
             return chunk->time ? chunk->time : UINT64_MAX;
     }
     return 0;
@@ -154,7 +154,7 @@ static uint64_t end_of_last(const struct csp_recording *recording, const struct 
 static void add_chunks(struct csp_recording *recording, struct csp_stream *stream,
                        uint32_t fragment_number)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     const struct csp_aux_fragment *fragment = &aux->fragments.data[fragment_number];
     const struct csp_aux_piece *pieces = aux->pieces.data + fragment->piece_first;
     if (!fragment->piece_count) { /* there was no room at all */
@@ -194,7 +194,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
 static void end_stream(const struct csp_recording *recording, const struct csp_aux_queue *queue,
                        struct csp_stream *stream)
 {
-    const struct csp_aux_fragment *fragments = recording->aux.fragments.data;
+    const struct csp_aux_fragment *fragments = recording->contents.aux.fragments.data;
     uint32_t last = queue->fragment_first + queue->fragment_count - 1;
     struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
     while (last > queue->fragment_first && !fragments[last].piece_count)
@@ -202,7 +202,8 @@ static void end_stream(const struct csp_recording *recording, const struct csp_a
     if (stream->formatted || chunk->fragment != last)
         return;
     const struct csp_aux_piece *piece =
-        &recording->aux.pieces.data[fragments[last].piece_first + fragments[last].piece_count - 1];
+        &recording->contents.aux.pieces
+             .data[fragments[last].piece_first + fragments[last].piece_count - 1];
     chunk->lost |= piece->aux_offset + piece->size + 8 <= queue->end;
 }
 
@@ -218,7 +219,7 @@ typedef CSP_VEC(uint32_t) fragment_list;
 static const struct csp_aux_queue *queue_of(const struct csp_recording *recording,
                                             uint32_t fragment)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     return &aux->queues.data[aux->fragments.data[fragment].queue];
 }
 
@@ -238,7 +239,7 @@ static char *name_of(const struct csp_recording *recording, const fragment_list 
 static void make_stream(struct csp_recording *recording, const fragment_list *fragments,
                         struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     const struct csp_aux_queue *queue = queue_of(recording, fragments->data[0]);
     bool raw = aux->fragments.data[fragments->data[0]].raw;
     uint32_t home = home_of(queue, &aux->fragments.data[fragments->data[0]]);
@@ -271,7 +272,7 @@ static void make_stream(struct csp_recording *recording, const fragment_list *fr
 static void make_streams_of_ring(struct csp_recording *recording, const struct csp_aux_queue *queue,
                                  bool *taken, struct csp_diag *diag)
 {
-    const struct csp_aux_fragment *all = recording->aux.fragments.data;
+    const struct csp_aux_fragment *all = recording->contents.aux.fragments.data;
     uint32_t end = queue->fragment_first + queue->fragment_count;
     fragment_list fragments = {0};
     for (uint32_t first = queue->fragment_first; first < end; first++) {
@@ -293,14 +294,14 @@ static void make_streams_of_ring(struct csp_recording *recording, const struct c
 /* The sink of a CPU's trace unit; 0: not told. */
 static uint32_t sink_of(const struct csp_recording *recording, uint32_t cpu)
 {
-    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->aux.cs_etm, cpu);
+    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->contents.aux.cs_etm, cpu);
     return unit ? unit->sink_id : 0;
 }
 
 /* Whether a trace ID tells the CPU, among those that feed `sink` or may do so. */
 static bool ids_are_unique(const struct csp_recording *recording, uint32_t sink)
 {
-    const struct csp_cs_etm_info *info = &recording->aux.cs_etm;
+    const struct csp_cs_etm_info *info = &recording->contents.aux.cs_etm;
     bool seen[128] = {false};
     for (size_t i = 0; i < info->cpus.len; i++) {
         const struct csp_cs_etm_cpu *cpu = &info->cpus.data[i];
@@ -340,7 +341,7 @@ static void sort_by_time(const struct csp_auxtrace *aux, fragment_list *list)
 static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, bool *taken,
                                 struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     fragment_list fragments = {0};
     bool timed = true;
     for (uint32_t i = 0; i < aux->fragments.len; i++) {
@@ -363,7 +364,7 @@ static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, 
 static void make_streams_of_sinks(struct csp_recording *recording, bool *taken,
                                   struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     struct csp_map seen = {0};
     for (size_t i = 0; i < aux->queues.len; i++) {
         uint32_t sink = sink_of(recording, aux->queues.data[i].cpu);
@@ -380,7 +381,7 @@ static void make_streams_of_sinks(struct csp_recording *recording, bool *taken,
  */
 static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
 {
-    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->aux.cs_etm, cpu);
+    const struct csp_cs_etm_cpu *unit = csp_cs_etm_info_cpu(&recording->contents.aux.cs_etm, cpu);
     struct csp_stream stream = {.source_first = (uint32_t)recording->trace.sources.len};
     const struct csp_sample_trace *last = NULL;
     if (!unit || !can_decode(unit))
@@ -391,8 +392,8 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
         add_formatted_sources(recording, &stream, cpu);
     else
         add_source(recording, &stream, unit);
-    for (size_t i = 0; i < recording->snapshots.len; i++) {
-        const struct csp_sample_trace *snapshot = &recording->snapshots.data[i];
+    for (size_t i = 0; i < recording->contents.snapshots.len; i++) {
+        const struct csp_sample_trace *snapshot = &recording->contents.snapshots.data[i];
         bool same = last && last->size == snapshot->size &&
                     memcmp(last->data, snapshot->data, last->size) == 0;
         if (snapshot->cpu != cpu || same)
@@ -415,8 +416,8 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
 static void make_snapshot_streams(struct csp_recording *recording)
 {
     struct csp_map seen = {0};
-    for (size_t i = 0; i < recording->snapshots.len; i++) {
-        uint32_t cpu = recording->snapshots.data[i].cpu;
+    for (size_t i = 0; i < recording->contents.snapshots.len; i++) {
+        uint32_t cpu = recording->contents.snapshots.data[i].cpu;
         uint64_t *known = csp_map_at(&seen, cpu);
         if (!*known)
             make_snapshot_stream(recording, cpu);
@@ -427,7 +428,7 @@ static void make_snapshot_streams(struct csp_recording *recording)
 
 void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->aux;
+    const struct csp_auxtrace *aux = &recording->contents.aux;
     if (!aux->has_info || aux->type != CSP_AUXTRACE_CS_ETM)
         return;
     csp_big_vec_reserve(&recording->trace.pieces, aux->pieces.len);

@@ -111,6 +111,15 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
     return 0;
 }
 
+void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more)
+{
+    csp_big_vec_append(&aux->fragments, &more->fragments);
+    csp_big_vec_append(&aux->chunks, &more->chunks);
+    aux->stored_bytes += more->stored_bytes;
+    aux->malformed += more->malformed;
+    more->stored_bytes = more->malformed = 0;
+}
+
 static int by_ordinal(const void *left, const void *right)
 {
     const struct csp_aux_hw_id *a = left, *b = right;

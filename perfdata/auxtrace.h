@@ -148,6 +148,9 @@ struct csp_auxtrace {
  * others ignored. Any order will do. Errors: CSP_ERR_INPUT, CSP_ERR_UNSUPPORTED (AUXTRACE_INFO). */
 int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
                      struct csp_diag *diag);
+/* Moves all AUX and AUXTRACE records of `more`, to which nothing else was added, behind those that
+ * are there. */
+void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more);
 /* Joins what was added; warns of what is missing. */
 void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag);
 void csp_auxtrace_free(struct csp_auxtrace *aux);

@@ -2,7 +2,7 @@
 #include "base/big_vec.h"
 #include "perfdata/expand.h"
 #include "perfdata/identify.h"
-#include "perfdata/reader_private.h"
+#include "perfdata/records_private.h"
 #include "perfdata/sort.h"
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@ struct csp_records {
     struct csp_diag *diag;
     enum csp_record_order order;
     struct csp_record_counts counts;
-    uint64_t at;          /* next record in the file */
+    uint64_t at, end;     /* next record in the file, and behind the last */
+    uint64_t first;       /* ordinal of the first one */
     uint64_t expected_to; /* csp_file_expect */
     bool stopped;
     /* The compressed stream. */
@@ -27,6 +28,7 @@ struct csp_records {
     bool expanding, expander_broken;
     size_t consume; /* bytes of the record that was delivered last */
     struct csp_identifier identifier;
+    bool knows_ids; /* of all ID_INDEX records */
     /* CSP_ORDER_TIME. Records without a time come first. They lie between the others, which would
      * be no stretches without them. */
     CSP_VEC(struct csp_sort_entry) untimed, sorted;
@@ -38,7 +40,7 @@ struct csp_records {
 static void count(struct csp_records *records, struct csp_record *record)
 {
     struct csp_record_counts *counts = &records->counts;
-    record->ordinal = counts->total++;
+    record->ordinal = records->first + counts->total++;
     if (record->type < CSP_RECORD_TYPES)
         counts->by_type[record->type]++;
     else
@@ -56,7 +58,7 @@ static void lose(struct csp_records *records, uint64_t offset, uint64_t size)
 static void stop_at_damage(struct csp_records *records, const struct csp_record *record)
 {
     const struct csp_perfdata *reader = records->reader;
-    uint64_t left = reader->data_end - records->at;
+    uint64_t left = records->end - records->at;
     records->stopped = true;
     lose(records, records->at, left);
     if (left < 8 || record->size >= 8)
@@ -154,7 +156,8 @@ static void expect(struct csp_records *records)
 {
     if (records->at + RECORD_SIZE_MAX <= records->expected_to)
         return;
-    csp_file_expect(records->reader->file, records->at, EXPECTED);
+    uint64_t left = records->end - records->at;
+    csp_file_expect(records->reader->file, records->at, left < EXPECTED ? left : EXPECTED);
     records->expected_to = records->at + EXPECTED;
 }
 
@@ -166,7 +169,7 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
         if (!expanded && records->expanding)
             continue;
         if (!expanded) {
-            uint64_t left = reader->data_end - records->at;
+            uint64_t left = records->end - records->at;
             if (!left) {
                 records->stopped = true;
                 end_expansion(records);
@@ -188,7 +191,7 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
                 expand(records, record);
             continue;
         }
-        if (record->type == CSP_RECORD_ID_INDEX)
+        if (record->type == CSP_RECORD_ID_INDEX && !records->knows_ids)
             csp_identifier_learn(&records->identifier, record);
         records->counts.unknown_ids += !csp_identify(&records->identifier, record);
         return true;
@@ -254,14 +257,22 @@ static bool next_by_time(struct csp_records *records, struct csp_record *record)
     return true;
 }
 
-int csp_records_open(struct csp_records **out, const struct csp_perfdata *reader,
-                     enum csp_record_order order, struct csp_diag *diag)
+static struct csp_records *create(const struct csp_perfdata *reader, uint64_t begin, uint64_t end,
+                                  struct csp_diag *diag)
 {
     struct csp_records *records = csp_calloc(1, sizeof *records);
     records->reader = records->identifier.reader = reader;
     records->diag = diag;
+    records->at = begin;
+    records->end = end;
+    return records;
+}
+
+int csp_records_open(struct csp_records **out, const struct csp_perfdata *reader,
+                     enum csp_record_order order, struct csp_diag *diag)
+{
+    struct csp_records *records = create(reader, reader->data_offset, reader->data_end, diag);
     records->order = order;
-    records->at = reader->data_offset;
     int error = order == CSP_ORDER_TIME ? sort_records(records) : 0;
     if (error) {
         csp_records_close(records);
@@ -269,6 +280,24 @@ int csp_records_open(struct csp_records **out, const struct csp_perfdata *reader
     }
     *out = records;
     return error;
+}
+
+struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
+                                             const struct csp_section *section,
+                                             const uint8_t *const *id_indexes,
+                                             size_t id_index_count, struct csp_diag *diag)
+{
+    struct csp_records *records = create(reader, section->begin, section->end, diag);
+    struct csp_record record;
+    records->order = CSP_ORDER_FILE;
+    records->first = section->ordinal;
+    records->expected_to = UINT64_MAX; /* by whoever found where it ends */
+    records->knows_ids = true;
+    for (size_t i = 0; i < id_index_count; i++) {
+        csp_record_split(&record, id_indexes[i], csp_load16(id_indexes[i] + 6));
+        csp_identifier_learn(&records->identifier, &record);
+    }
+    return records;
 }
 
 int csp_records_next(struct csp_records *records, struct csp_record *record)

@@ -79,7 +79,8 @@ static int add_slice(struct csp_live *live, const struct csp_live_slice *slice)
     const struct csp_recording_watch watch = {.counts = watcher_counts, .user = &watcher};
     const struct csp_recording_how how = {
         .engine = csp_engine_create_native, .threads = 1, .watch = &watch};
-    int error = csp_recording_open(&recording, slice->path, &live->options.images, diag_of(live));
+    int error =
+        csp_recording_open(&recording, slice->path, &live->options.images, 1, diag_of(live));
     bool samples = !error && csp_recording_has_samples(recording);
     if (samples && !live->opened)
         error = open_program(live, recording);

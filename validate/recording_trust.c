@@ -176,6 +176,7 @@ static int measure_duty(struct collector *collector, struct csp_diag *diag)
         return error;
     while (csp_records_next(records, &record) > 0)
         csp_pause_index_add(&index, reader, &record);
+    csp_pause_index_finish(&index);
     for (size_t i = 0; i < index.streams.len; i++) {
         traced += traced_time(&index.streams.data[i]);
         span += span_of(&index.streams.data[i]);
@@ -327,7 +328,8 @@ int csp_recording_trust(struct csp_recording_trust *trust,
     const struct csp_image_options images = {.symfs = options->symfs, .program = options->binary};
     *trust = (struct csp_recording_trust){.recording = options->path, .rules = options->rules};
     struct collector collector = {.trust = trust};
-    int error = csp_recording_open(&collector.recording, options->path, &images, diag);
+    int error =
+        csp_recording_open(&collector.recording, options->path, &images, options->threads, diag);
     if (!error && !csp_recording_has_samples(collector.recording))
         error = csp_fail(diag, CSP_ERR_INPUT,
                          "%s has no samples with a branch history: neither pauses of a trace unit "

@@ -96,7 +96,7 @@ int csp_spe_table_read(struct csp_spe_table *table, const char *path, const char
 {
     const struct csp_image_options images = {.symfs = symfs};
     struct csp_recording *recording = NULL;
-    int error = csp_recording_open(&recording, path, &images, diag);
+    int error = csp_recording_open(&recording, path, &images, 1, diag);
     if (error)
         return error;
     const struct csp_auxtrace *aux = csp_recording_auxtrace(recording);

@@ -268,7 +268,7 @@ static int judge_recording(struct judge *judge, const char *path, struct csp_sti
     struct csp_image_options images = {0};
     struct csp_recording *recording;
     struct csp_recording_samples_stats stats = {0};
-    int error = csp_recording_open(&recording, path, &images, &diag);
+    int error = csp_recording_open(&recording, path, &images, 1, &diag);
     if (error)
         return error;
     error = csp_recording_samples(

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
     struct csp_diag diag = {.emit = complain};
     struct csp_image_options options = {.symfs = argc == 3 ? argv[2] : NULL};
     struct csp_recording *recording;
-    if (argc != 3 || csp_recording_open(&recording, argv[1], &options, &diag))
+    if (argc != 3 || csp_recording_open(&recording, argv[1], &options, 1, &diag))
         return 2;
     const struct csp_trace_input *input = csp_recording_trace(recording);
     struct csp_trace_consumer consumer = {.part = print_part};

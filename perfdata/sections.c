@@ -1,0 +1,106 @@
+#include "perfdata/sections.h"
+
+#include "perfdata/records_private.h"
+
+#include <pthread.h>
+
+enum { SECTION_BYTES = 1 << 20 };
+
+struct csp_sections {
+    const struct csp_perfdata *reader;
+    pthread_mutex_t lock; /* of what follows */
+    CSP_VEC(struct csp_section) found;
+    CSP_VEC(const uint8_t *) id_indexes;
+    uint64_t at, ordinal; /* where nobody has been yet */
+    bool is_at_end, is_compressed, was_told_late;
+};
+
+struct csp_sections *csp_sections_create(const struct csp_perfdata *reader)
+{
+    struct csp_sections *sections = csp_calloc(1, sizeof *sections);
+    sections->reader = reader;
+    sections->at = reader->data_offset;
+    pthread_mutex_init(&sections->lock, NULL);
+    return sections;
+}
+
+void csp_sections_destroy(struct csp_sections *sections)
+{
+    csp_vec_free(&sections->found);
+    csp_vec_free(&sections->id_indexes);
+    pthread_mutex_destroy(&sections->lock);
+    free(sections);
+}
+
+size_t csp_sections_most(const struct csp_sections *sections)
+{
+    return (sections->reader->data_end - sections->reader->data_offset) / SECTION_BYTES + 1;
+}
+
+/* The bytes of the record at `at` with its payload, of which `left` are there; 0 where it is cut
+ * short or malformed. */
+static uint64_t size_of(const uint8_t *at, uint64_t left)
+{
+    enum { HEADER = 8 };
+    struct csp_record record;
+    uint32_t type = left < HEADER ? 0 : csp_load32(at);
+    if (left < HEADER || type == CSP_RECORD_AUXTRACE || type == CSP_RECORD_HEADER_TRACING_DATA)
+        return csp_record_split(&record, at, left) ? record.size + record.payload_size : 0;
+    uint16_t size = csp_load16(at + 6);
+    return size < HEADER || size > left ? 0 : size;
+}
+
+/* Notes what concerns all sections. */
+static void note(struct csp_sections *sections, const uint8_t *record)
+{
+    uint32_t type = csp_load32(record);
+    sections->is_compressed |= type == CSP_RECORD_COMPRESSED || type == CSP_RECORD_COMPRESSED2;
+    if (type != CSP_RECORD_ID_INDEX)
+        return;
+    sections->was_told_late |= sections->found.len != 0;
+    csp_vec_push(&sections->id_indexes, record);
+}
+
+/* Hops as far as the end of the next section. What is damaged belongs to the last one. */
+static void find_next(struct csp_sections *sections)
+{
+    const struct csp_perfdata *reader = sections->reader;
+    struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
+    csp_file_expect(reader->file, section.begin, SECTION_BYTES);
+    while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
+        const uint8_t *at = reader->file->data + sections->at;
+        uint64_t size = size_of(at, reader->data_end - sections->at);
+        if (size)
+            note(sections, at);
+        sections->at += size;
+        sections->ordinal++;
+        sections->is_at_end = !size || sections->is_compressed;
+    }
+    section.end = sections->is_at_end ? reader->data_end : sections->at;
+    csp_vec_push(&sections->found, section);
+}
+
+struct csp_records *csp_sections_open(struct csp_sections *sections, size_t number,
+                                      struct csp_diag *diag)
+{
+    struct csp_records *records = NULL;
+    pthread_mutex_lock(&sections->lock);
+    while (sections->found.len <= number && !sections->is_at_end)
+        find_next(sections);
+    if (number < sections->found.len && !sections->is_compressed)
+        records =
+            csp_records_open_section(sections->reader, &sections->found.data[number],
+                                     sections->id_indexes.data, sections->id_indexes.len, diag);
+    pthread_mutex_unlock(&sections->lock);
+    return records;
+}
+
+bool csp_sections_are_compressed(const struct csp_sections *sections)
+{
+    return sections->is_compressed;
+}
+
+bool csp_sections_were_told_late(const struct csp_sections *sections)
+{
+    return sections->was_told_late;
+}

@@ -1,0 +1,32 @@
+/* The records of a file in sections, which several threads read at once, in file order.
+ *
+ * Where a record ends only its beginning tells, so somebody has to hop from one to the next; but
+ * that is a tenth of what reading them costs. Whoever wants a section hops as far as its end, while
+ * others read those before it. Which CPU an event was opened for (ID_INDEX) may be told further
+ * behind than a section that needs it: then all have to be read once more.
+ */
+#ifndef CSP_PERFDATA_SECTIONS_H
+#define CSP_PERFDATA_SECTIONS_H
+
+#include "perfdata/reader.h"
+
+struct csp_sections;
+
+struct csp_sections *csp_sections_create(const struct csp_perfdata *reader);
+void csp_sections_destroy(struct csp_sections *sections);
+/* There are no more than this. */
+size_t csp_sections_most(const struct csp_sections *sections);
+/* The records of section `number`, in CSP_ORDER_FILE; null behind the last one. For any thread, any
+ * number of times. `diag` is told how the file ends if that is too early: in one section alone. */
+struct csp_records *csp_sections_open(struct csp_sections *sections, size_t number,
+                                      struct csp_diag *diag);
+
+/* When all sections were read: … */
+/* whether there are compressed records. Then these sections do not have all, and only
+ * csp_records_open does. */
+bool csp_sections_are_compressed(const struct csp_sections *sections);
+/* whether an ID_INDEX came behind a section that was read without. Those that are opened from now
+ * on know it. */
+bool csp_sections_were_told_late(const struct csp_sections *sections);
+
+#endif
