@@ -7,10 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* From here on blocks are mapped: those that all together are not more than MEMORY_MAX are memory,
- * in large pages where the system has them, because each page of a file takes several times as long
- * to be touched first. */
-enum { MUCH = 2 << 20, MEMORY_MAX = 64 << 20, LARGE_PAGE = 2 << 20 };
+/* Mapped blocks that all together are not more than MEMORY_MAX are memory, in large pages where the
+ * system has them, because each page of a file takes several times as long to be touched first. */
+enum { MEMORY_MAX = 128 << 20, LARGE_PAGE = 2 << 20 };
 
 /* What a mapped block lies behind. */
 struct room {
@@ -23,7 +22,7 @@ static size_t memory_taken; /* atomic */
 
 static bool is_mapped(size_t size)
 {
-    return size >= MUCH;
+    return size >= CSP_BIG_MAPPED;
 }
 
 static struct room *room_of(void *block)

@@ -12,16 +12,26 @@
 
 #include <string.h>
 
+enum { CSP_BIG_MAPPED = 2 << 20 /* blocks from this size on have a mapping of their own */ };
+
 /* Resizes a block of `before` bytes to `after`; the first of them stay. null and 0 at first. */
 void *csp_big_resize(void *block, size_t before, size_t after) __attribute__((returns_nonnull));
 void csp_big_free(void *block, size_t size);
+
+/* How many elements of `size` bytes there shall be room for where `need` do not fit into what is
+ * there for `had`. Where a block grows in its place, it need not grow by much at once. */
+static inline size_t csp_big_room(size_t had, size_t need, size_t size)
+{
+    size_t more = had * size < CSP_BIG_MAPPED ? 2 * had : had + had / 4;
+    return need < more ? more : need;
+}
 
 /* Makes room for `extra` more elements. */
 #define csp_big_vec_reserve(vec, extra)                                                            \
     do {                                                                                           \
         size_t csp_need_ = (vec)->len + (extra), csp_had_ = (vec)->cap;                            \
         if (csp_need_ > csp_had_) {                                                                \
-            (vec)->cap = csp_need_ < 2 * csp_had_ ? 2 * csp_had_ : csp_need_;                      \
+            (vec)->cap = csp_big_room(csp_had_, csp_need_, sizeof *(vec)->data);                   \
             if ((vec)->cap < 8)                                                                    \
                 (vec)->cap = 8;                                                                    \
             (vec)->data = csp_big_resize((vec)->data, csp_had_ * sizeof *(vec)->data,              \

@@ -205,7 +205,7 @@ static struct seconds read_packets(const struct csp_trace_input *input, uint64_t
         struct seconds began = now();
         for (size_t c = 0; c < stream->chunks.len; c++) {
             for (size_t p = 0; p < stream->chunks.data[c].piece_count; p++) {
-                const struct csp_piece *piece = &stream->chunks.data[c].pieces[p];
+                const struct csp_aux_piece *piece = &stream->chunks.data[c].pieces[p];
                 uint32_t used = 0;
                 size_t size = stream->formatted ? piece->size / 16 * 16 : piece->size;
                 ocsd_dt_process_data(tree, OCSD_OP_DATA, 0, (uint32_t)size, piece->data, &used);

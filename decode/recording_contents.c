@@ -56,17 +56,21 @@ static void note_record(struct csp_recording_contents *contents, const struct cs
                         const struct csp_record *record)
 {
     struct csp_lost_event lost;
-    csp_thread_owners_add(&contents->owners, record);
     if (record->type == CSP_RECORD_SAMPLE) {
+        csp_thread_owners_add_usual(&contents->owners, record);
         note_sample(contents, reader, record);
         return;
     }
+    if (record->type == CSP_RECORD_AUX || record->type == CSP_RECORD_AUXTRACE) {
+        csp_thread_owners_add_usual(&contents->owners, record);
+        csp_auxtrace_add(&contents->aux, record, NULL);
+        return;
+    }
+    csp_thread_owners_add(&contents->owners, record);
     csp_pause_index_add(&contents->pauses, reader, record);
     if (csp_record_lost(record, &lost))
         contents->lost += lost.lost;
-    if (record->type == CSP_RECORD_AUX || record->type == CSP_RECORD_AUXTRACE)
-        csp_auxtrace_add(&contents->aux, record, NULL);
-    else if (tells_more(record))
+    if (tells_more(record))
         csp_big_vec_push(&contents->others, *record);
 }
 

@@ -162,10 +162,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             stream->chunks.data[stream->chunks.len - 1].lost = true;
         return;
     }
-    struct csp_piece *kept = recording->trace.pieces.data + recording->trace.pieces.len;
-    recording->trace.pieces.len += fragment->piece_count;
     for (uint32_t i = 0; i < fragment->piece_count; i++) {
-        kept[i] = (struct csp_piece){pieces[i].data, pieces[i].size};
         if (i && pieces[i].aux_offset == pieces[i - 1].aux_offset + pieces[i - 1].size) {
             stream->chunks.data[stream->chunks.len - 1].piece_count++;
             continue;
@@ -173,7 +170,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
         if (i)
             stream->chunks.data[stream->chunks.len - 1].lost = true;
         struct csp_chunk chunk = {
-            .pieces = &kept[i],
+            .pieces = &pieces[i],
             .piece_count = 1,
             .time = fragment->time,
             .since = end_of_last(recording, stream, fragment),
@@ -400,8 +397,8 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
             continue;
         uint64_t since = last ? last->time : 0;
         last = snapshot;
-        struct csp_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
-        *piece = (struct csp_piece){snapshot->data, snapshot->size};
+        struct csp_aux_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
+        *piece = (struct csp_aux_piece){.data = snapshot->data, .size = snapshot->size};
         csp_big_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
                                                             .piece_count = 1,
                                                             .time = snapshot->time,
@@ -431,7 +428,6 @@ void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag
     const struct csp_auxtrace *aux = &recording->contents.aux;
     if (!aux->has_info || aux->type != CSP_AUXTRACE_CS_ETM)
         return;
-    csp_big_vec_reserve(&recording->trace.pieces, aux->pieces.len);
     bool *taken = csp_calloc(aux->fragments.len + 1, sizeof *taken);
     make_streams_of_sinks(recording, taken, diag);
     for (size_t i = 0; i < aux->queues.len; i++)

@@ -15,19 +15,12 @@ static struct csp_thread_owner *owner_of(struct csp_thread_owners *owners, uint3
     return &owners->owners.data[owners->last];
 }
 
-static bool is_newer(const struct csp_thread_owner *owner, const struct csp_thread_owner *than)
-{
-    if (than->pid == CSP_NO_TID)
-        return true;
-    return owner->time != than->time ? owner->time > than->time : owner->ordinal > than->ordinal;
-}
-
 static void note(struct csp_thread_owners *owners, const struct csp_thread_owner *owner)
 {
     if (owner->pid == CSP_NO_TID || owner->tid == CSP_NO_TID || !owner->tid)
         return;
     struct csp_thread_owner *known = owner_of(owners, owner->tid);
-    if (is_newer(owner, known))
+    if (known->pid == CSP_NO_TID || csp_thread_owner_is_older(known, owner->time, owner->ordinal))
         *known = *owner;
 }
 

@@ -184,7 +184,7 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
     uint64_t offset = 0;
     int error = 0;
     for (size_t i = 0; i < chunk->piece_count && offset < slice->end && error >= 0; i++) {
-        const struct csp_piece *piece = &chunk->pieces[i];
+        const struct csp_aux_piece *piece = &chunk->pieces[i];
         uint64_t from = slice->begin > offset ? slice->begin - offset : 0;
         uint64_t to = slice->end - offset < piece->size ? slice->end - offset : piece->size;
         if (from < to)

@@ -16,6 +16,5 @@ void csp_trace_input_free(struct csp_trace_input *input)
         csp_big_vec_free(&input->streams.data[i].chunks);
     csp_vec_free(&input->streams);
     csp_vec_free(&input->sources);
-    csp_big_vec_free(&input->pieces);
     csp_arena_free(&input->arena);
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "decode/trace/engine.h"
+#include "perfdata/aux_piece.h"
 
 #define CSP_NOBODY UINT32_MAX /* a cpu or thread that is not known, or not a single one */
 
@@ -22,11 +23,11 @@ struct csp_source {
 };
 
 struct csp_chunk {
-    const struct csp_piece *pieces; /* in order, without gaps between them */
-    size_t piece_count;
-    uint64_t time;     /* of the record that announced it; 0: not known */
-    uint64_t since;    /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
-                        * not known */
+    const struct csp_aux_piece *pieces; /* in order, without gaps between them */
+    uint64_t time;                      /* of the record that announced it; 0: not known */
+    uint64_t since; /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
+                     * not known */
+    uint32_t piece_count;
     uint32_t fragment; /* number of that AUX record in csp_auxtrace.fragments; 0 in snapshots */
     uint32_t pid, tid; /* whose trace, if of a single thread */
     bool lost;         /* the recorder lost trace at its end */
@@ -36,16 +37,11 @@ struct csp_chunk {
     bool unsure;       /* … or so it seems: a record that told of a gap may have been lost */
 };
 
-struct csp_piece {
-    const uint8_t *data;
-    size_t size;
-};
-
 struct csp_stream {
     const char *name; /* for messages */
     bool formatted;
     uint32_t source_first, source_count;
-    CSP_VEC(struct csp_chunk) chunks; /* as base/big_vec.h, as pieces below */
+    CSP_VEC(struct csp_chunk) chunks; /* as base/big_vec.h */
 };
 
 /* The code that a stream's trace runs through, as one thread asks for it. */
@@ -60,7 +56,6 @@ struct csp_code_view {
 struct csp_trace_input {
     CSP_VEC(struct csp_stream) streams;
     CSP_VEC(struct csp_source) sources; /* of a stream: neighbours */
-    CSP_VEC(struct csp_piece) pieces;   /* of a recording's chunks: they must not move */
     struct csp_code_view *(*open_code)(void *owner, uint32_t stream);
     void *owner;
     struct csp_arena arena; /* names, and pieces of snapshots */

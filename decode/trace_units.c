@@ -63,7 +63,7 @@ static uint64_t find_enabling(const struct csp_stream *stream, const struct csp_
     for (uint32_t c = unit->chunk_first; c < unit->chunk_last; c++) {
         const struct csp_chunk *chunk = &stream->chunks.data[c];
         for (size_t p = 0; p < chunk->piece_count && offset < end; p++) {
-            const struct csp_piece *piece = &chunk->pieces[p];
+            const struct csp_aux_piece *piece = &chunk->pieces[p];
             uint64_t from = begin > offset ? begin - offset : 0;
             uint64_t to = end - offset < piece->size ? end - offset : piece->size;
             const uint8_t *at = piece->data + from, *limit = piece->data + piece->size;

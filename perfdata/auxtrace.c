@@ -32,7 +32,6 @@ static void add_chunk(struct csp_auxtrace *aux, const struct csp_record *record)
                                        .data = record->payload,
                                        .aux_offset = event.aux_offset,
                                        .size = event.size,
-                                       .file_offset = record->offset + record->size,
                                        .ordinal = record->ordinal,
                                        .idx = event.idx,
                                        .cpu = event.cpu,
@@ -56,10 +55,9 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
                          .id = record->id,
                          .aux_offset = event.aux_offset,
                          .aux_size = event.aux_size,
-                         .flags = event.flags,
+                         .flags = (uint32_t)event.flags,
                          .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
                          .announced = true,
-                         .file_offset = record->offset,
                          .ordinal = record->ordinal,
                      });
 }

@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "perfdata/aux_piece.h"
 #include "perfdata/record.h"
 
 /* ---- AUXTRACE_INFO ---- */
@@ -78,29 +79,20 @@ void csp_cs_etm_info_free(struct csp_cs_etm_info *info);
 
 /* ---- trace bytes ---- */
 
-/* Bytes that lie together in the file. */
-struct csp_aux_piece {
-    const uint8_t *data;
-    uint64_t size;
-    uint64_t aux_offset;  /* in the ring's stream */
-    uint64_t file_offset; /* for messages */
-};
-
 /* What one AUX record announced. */
 struct csp_aux_fragment {
     uint32_t queue;                /* number in csp_auxtrace.queues */
     uint32_t cpu, pid, tid;        /* of the AUX record; CSP_NO_TID when not recorded */
     uint64_t time, id;             /* of the AUX record: when the trace was stored */
     uint64_t aux_offset, aux_size; /* as announced */
-    uint64_t flags;                /* enum csp_aux_flag */
-    bool raw;                      /* no CoreSight frames */
-    bool announced;                /* false: an AUXTRACE record to which no AUX record belongs */
+    uint64_t found;                /* bytes in the pieces; the rest of aux_size is missing */
+    uint64_t ordinal;
+    uint32_t piece_first, piece_count; /* in csp_auxtrace.pieces, in stream order */
+    uint32_t flags;                    /* enum csp_aux_flag */
+    bool raw;                          /* no CoreSight frames */
+    bool announced;  /* false: an AUXTRACE record to which no AUX record belongs */
     bool after_loss; /* records of its ring were lost since the AUX record before: maybe AUX records
                       */
-    uint32_t piece_first, piece_count; /* in csp_auxtrace.pieces, in stream order */
-    uint64_t found;                    /* bytes in the pieces; the rest of aux_size is missing */
-    uint64_t file_offset;              /* of the AUX record */
-    uint64_t ordinal;
 };
 
 struct csp_aux_queue {

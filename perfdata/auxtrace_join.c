@@ -112,14 +112,22 @@ static void route_losses(struct csp_auxtrace *aux, const struct router *router)
     aux->losses.len = kept;
 }
 
+static bool is_of_same_event(const struct csp_aux_fragment *a, const struct csp_aux_fragment *b)
+{
+    return a->id == b->id && a->cpu == b->cpu && a->tid == b->tid;
+}
+
 static void route_fragments(struct csp_auxtrace *aux)
 {
     struct router router = {0};
     for (size_t i = 0; i < aux->queues.len; i++)
         route_queue(&router, &aux->queues.data[i], i);
     sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
-    for (size_t i = 0; i < aux->fragments.len; i++)
-        aux->fragments.data[i].queue = find_queue(aux, &router, &aux->fragments.data[i]);
+    for (size_t i = 0; i < aux->fragments.len; i++) {
+        struct csp_aux_fragment *fragment = &aux->fragments.data[i];
+        bool is_as_before = i && is_of_same_event(&fragment[-1], fragment);
+        fragment->queue = is_as_before ? fragment[-1].queue : find_queue(aux, &router, fragment);
+    }
     route_losses(aux, &router);
     csp_map_free(&router.by_idx);
     csp_map_free(&router.by_cpu);
@@ -154,7 +162,6 @@ static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragmen
                                        .data = chunk->data + skipped,
                                        .size = end - begin,
                                        .aux_offset = begin,
-                                       .file_offset = chunk->file_offset + skipped,
                                    });
     fragment->piece_count++;
     fragment->found += end - begin;
@@ -203,7 +210,6 @@ static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
             .aux_offset = chunks[i].aux_offset,
             .aux_size = chunks[i].size,
             .piece_first = (uint32_t)aux->pieces.len,
-            .file_offset = chunks[i].file_offset,
             .ordinal = chunks[i].ordinal,
         };
         add_piece(aux, &fragment, &chunks[i], chunks[i].aux_offset,

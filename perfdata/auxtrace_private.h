@@ -7,7 +7,7 @@
 struct csp_aux_chunk {
     const uint8_t *data;
     uint64_t aux_offset, size;
-    uint64_t file_offset, ordinal;
+    uint64_t ordinal;
     uint32_t idx, cpu, tid;
 };
 

@@ -10,6 +10,15 @@ static const uint8_t *take_array(struct csp_cursor *at, uint64_t count, size_t s
     return csp_cursor_take(at, (size_t)count * size);
 }
 
+enum { HEAD_BYTES = 9 * 8 /* at most */ };
+
+static uint64_t take_word(const uint8_t **at)
+{
+    uint64_t word = csp_load64(*at);
+    *at += 8;
+    return word;
+}
+
 static void take_read(const struct csp_attr *attr, struct csp_cursor *at,
                       struct csp_sample_record *sample)
 {
@@ -58,28 +67,40 @@ static void take_stack(struct csp_cursor *at, struct csp_sample_record *sample)
         sample->stack_user_dynamic_size = sample->stack_user_size;
 }
 
-static void take_head(uint64_t type, struct csp_cursor *at, struct csp_sample_record *sample)
+/* The fields of fixed size, `at` the first of them. Returns where they end. */
+static const uint8_t *take_head(uint64_t type, const uint8_t *at, struct csp_sample_record *sample)
 {
     if (type & CSP_SAMPLE_IDENTIFIER)
-        sample->id = csp_cursor_u64(at);
+        sample->id = take_word(&at);
     if (type & CSP_SAMPLE_IP)
-        sample->ip = csp_cursor_u64(at);
+        sample->ip = take_word(&at);
     if (type & CSP_SAMPLE_TID) {
-        sample->pid = csp_cursor_u32(at);
-        sample->tid = csp_cursor_u32(at);
+        uint64_t both = take_word(&at);
+        sample->pid = (uint32_t)both;
+        sample->tid = (uint32_t)(both >> 32);
     }
     if (type & CSP_SAMPLE_TIME)
-        sample->time = csp_cursor_u64(at);
+        sample->time = take_word(&at);
     if (type & CSP_SAMPLE_ADDR)
-        sample->addr = csp_cursor_u64(at);
+        sample->addr = take_word(&at);
     if (type & CSP_SAMPLE_ID)
-        sample->id = csp_cursor_u64(at);
+        sample->id = take_word(&at);
     if (type & CSP_SAMPLE_STREAM_ID)
-        sample->stream_id = csp_cursor_u64(at);
+        sample->stream_id = take_word(&at);
     if (type & CSP_SAMPLE_CPU)
-        sample->cpu = (uint32_t)csp_cursor_u64(at);
+        sample->cpu = (uint32_t)take_word(&at);
     if (type & CSP_SAMPLE_PERIOD)
-        sample->period = csp_cursor_u64(at);
+        sample->period = take_word(&at);
+    return at;
+}
+
+/* Of a sample that is cut short, what is not there is 0. */
+static void take_short_head(uint64_t type, struct csp_cursor *at, struct csp_sample_record *sample)
+{
+    uint8_t whole[HEAD_BYTES] = {0};
+    memcpy(whole, at->at, csp_cursor_left(at) / 8 * 8);
+    size_t size = (size_t)(take_head(type, whole, sample) - whole);
+    csp_cursor_take(at, size);
 }
 
 enum {
@@ -150,7 +171,10 @@ bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *reco
     if (record->type != CSP_RECORD_SAMPLE)
         return false;
     struct csp_cursor at = csp_cursor(record->body, record->body_size);
-    take_head(attr->sample_type, &at, sample);
+    if (record->body_size >= HEAD_BYTES)
+        at.at = take_head(attr->sample_type, at.at, sample);
+    else
+        take_short_head(attr->sample_type, &at, sample);
     take_arrays(attr, &at, sample);
     take_tail(attr, &at, sample);
     if (!(attr->sample_type & CSP_SAMPLE_PERIOD))

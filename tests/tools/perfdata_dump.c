@@ -95,7 +95,7 @@ static void print_trace(const struct csp_auxtrace *aux)
     for (size_t i = 0; i < aux->fragments.len; i++) {
         const struct csp_aux_fragment *f = &aux->fragments.data[i];
         printf("fragment: idx %u cpu %d tid %d time %" PRIu64 " aux %#" PRIx64 "+%" PRIu64
-               " flags %#" PRIx64 " %s pieces %u found %" PRIu64 "\n",
+               " flags %#" PRIx32 " %s pieces %u found %" PRIu64 "\n",
                aux->queues.data[f->queue].idx, (int)f->cpu, (int)f->tid, f->time, f->aux_offset,
                f->aux_size, f->flags, f->raw ? "raw" : "formatted", f->piece_count, f->found);
     }

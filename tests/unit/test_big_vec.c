@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { ARRAYS = 3, COUNT = 5 << 20 /* 40 MB each: more than all of them may have as memory */ };
+enum { ARRAYS = 3, COUNT = 7 << 20 /* 56 MB each: more than all of them may have as memory */ };
 
 static void contents_stay_while_arrays_grow_side_by_side(void **state)
 {

@@ -15,11 +15,14 @@ enum { AHEAD = 1024 };
 /* The low bit of every even byte of half a frame. */
 static const uint64_t even_low_bits = UINT64_C(0x0001000100010001);
 
-/* Spreads bits 0 … 3 over the low bits of bytes 0, 2, 4 and 6. */
-static uint64_t spread(uint64_t bits)
-{
-    return (bits * UINT64_C(0x0000200040008001)) & even_low_bits;
-}
+/* Bits 0 … 3, spread over the low bits of bytes 0, 2, 4 and 6. */
+#define SPREAD(bits)                                                                               \
+    ((uint64_t)((bits) & 1) | (uint64_t)((bits) >> 1 & 1) << 16 |                                  \
+     (uint64_t)((bits) >> 2 & 1) << 32 | (uint64_t)((bits) >> 3) << 48)
+static const uint64_t spread[16] = {
+    SPREAD(0), SPREAD(1), SPREAD(2),  SPREAD(3),  SPREAD(4),  SPREAD(5),  SPREAD(6),  SPREAD(7),
+    SPREAD(8), SPREAD(9), SPREAD(10), SPREAD(11), SPREAD(12), SPREAD(13), SPREAD(14), SPREAD(15),
+};
 
 static void close_run(struct csp_deframer *deframer, uint32_t end)
 {
@@ -44,8 +47,8 @@ static void change_source(struct csp_deframer *deframer, uint8_t id, uint32_t le
 /* The low bits of data, which its last byte has. */
 static void restore_low_bits(uint64_t *low, uint64_t *high)
 {
-    *low |= spread(*high >> 56 & 15);
-    *high = (*high & UINT64_MAX >> 8) | spread(*high >> 60);
+    *low |= spread[*high >> 56 & 15];
+    *high = (*high & UINT64_MAX >> 8) | spread[*high >> 60];
 }
 
 /* A frame in which byte `at` names a source, and no other: what is behind it moves up. Whether the
