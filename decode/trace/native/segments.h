@@ -25,6 +25,7 @@ enum {
     CSP_STRETCH_SEGMENTS = 64,
     CSP_STRETCH_LEGS = 16,
     CSP_STRETCH_OLD = 3, /* addresses from before it */
+    CSP_STRETCH_STAMPS = 4,
 };
 
 #define CSP_WORD_CONTINUES UINT32_MAX
@@ -60,13 +61,22 @@ struct csp_segment_leg {
     uint32_t end;    /* behind its last key */
 };
 
+/* A timestamp within a stretch. It says nothing of what is executed, and is told behind it: what is
+ * in one stretch is in one run, too. */
+struct csp_segment_stamp {
+    uint64_t value;
+    uint32_t keys; /* before it: never none */
+};
+
 struct csp_segments {
     struct csp_segment segments[CSP_SEGMENTS]; /* by hash; a later one takes the place */
     /* The stretch being taken. Behind the last key is where the next one would begin. */
     struct csp_segment_key keys[CSP_STRETCH_SEGMENTS + 1];
     struct csp_segment_leg legs[CSP_STRETCH_LEGS];
     uint64_t addresses[CSP_STRETCH_OLD + CSP_STRETCH_SEGMENTS]; /* oldest first */
-    uint32_t key_count, leg_count;
+    struct csp_segment_stamp stamps[CSP_STRETCH_STAMPS];
+    uint32_t key_count, leg_count, stamp_count;
+    bool takes_stamps; /* each timestamp counts, whatever came before it */
 };
 
 static inline uint32_t csp_segment_place(uint32_t word, uint64_t packets)

@@ -62,6 +62,28 @@ static __attribute__((noinline)) bool change_leg(struct csp_segments *segments,
     return true;
 }
 
+/* The size of a timestamp that atoms follow; 0 where it is not taken. Nine bytes are there. */
+static __attribute__((noinline)) size_t take_stamp(struct csp_segments *segments, uint64_t before,
+                                                   const uint8_t *at, const uint8_t *end,
+                                                   uint32_t keys)
+{
+    const uint64_t goes_on = UINT64_C(1) << 63; /* one of 64 bits has a ninth byte */
+    uint64_t bytes = csp_load64(at + 1), first = bytes & ~goes_on;
+    struct csp_cursor cursor = csp_cursor(&first, sizeof first);
+    struct csp_short_leb low = csp_cursor_short_leb(&cursor);
+    bool is_whole = low.bits == 64 && bytes & goes_on;
+    unsigned count = segments->stamp_count, bits = low.bits / 8 * 7;
+    size_t size = 1 + low.bits / 8 + is_whole;
+    if (!keys || count == CSP_STRETCH_STAMPS || !segments->takes_stamps ||
+        (size_t)(end - at) <= size || !is_atoms(at[size]))
+        return 0;
+    before = count ? segments->stamps[count - 1].value : before;
+    before = is_whole ? (uint64_t)at[9] << bits : before >> bits << bits;
+    segments->stamps[count] = (struct csp_segment_stamp){before | low.value, keys};
+    segments->stamp_count++;
+    return size;
+}
+
 /* Whether segments can begin at this address. */
 static INLINE bool go_to(struct csp_segments *segments, const struct csp_regions *regions,
                          struct gathering *gathering, uint64_t address)
@@ -88,6 +110,7 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
         .start = at, .at = at, .words = words_of(&walker->region), .word = word};
     segments->legs[0].region = walker->region.number;
     segments->leg_count = 1;
+    segments->stamp_count = 0;
     for (unsigned i = 0; i < OLD; i++)
         segments->addresses[i] = reader->history[OLD - 1 - i].value;
     begin_segment(segments, &gathering);
@@ -103,6 +126,16 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
         if (!size) {
             if (bits)
                 begin_segment(segments, &gathering);
+            size_t stamp =
+                (header & 0xff) == CSP_HEADER_TIMESTAMP
+                    ? take_stamp(segments, reader->timestamp, gathering.at, end, gathering.keys)
+                    : 0;
+            if (stamp) {
+                gathering.at += stamp;
+                gathering.word = bits ? CSP_WORD_CONTINUES : gathering.word;
+                begin_segment(segments, &gathering);
+                continue;
+            }
             if (bits < 8 * CSP_SEGMENT_PACKETS || !is_atoms(header))
                 break;
             gathering.word = CSP_WORD_CONTINUES;
@@ -192,6 +225,17 @@ static INLINE void tell_stretch(const struct csp_segments *segments, const struc
     element->b = last->code.base + way->end;
 }
 
+/* Tells the timestamps up to the last segment. */
+static INLINE void tell_stamps(const struct csp_segments *segments, uint32_t keys,
+                               const struct csp_walker *walker, struct csp_packet_reader *reader)
+{
+    for (uint32_t i = 0; i < segments->stamp_count && segments->stamps[i].keys <= keys; i++) {
+        reader->timestamp = segments->stamps[i].value;
+        csp_element_batch_add(walker->out, CSP_ELEMENT_TIMESTAMP, walker->source)->a =
+            reader->timestamp;
+    }
+}
+
 /* Tells the walker where the last segment leads. */
 static INLINE void leave(const struct csp_segments *segments, const struct added *added,
                          struct csp_walker *walker)
@@ -218,6 +262,7 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
     if (added.keys) {
         addresses = next[-1].addresses;
         tell_stretch(segments, &added, walker);
+        tell_stamps(segments, added.keys, walker, reader);
         leave(segments, &added, walker);
     }
     const uint64_t *newest = &segments->addresses[OLD - 1 + next->addresses];

@@ -36,6 +36,7 @@ void csp_trace_source_sum_up(struct csp_trace_source *source)
     _Static_assert(sizeof *source->segments <= LARGE_PAGE, "one page");
     if (!source->segments)
         source->segments = csp_calloc_table(1, LARGE_PAGE);
+    source->segments->takes_stamps = !source->resolver.timestamps_need_a_marker;
 }
 
 static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
