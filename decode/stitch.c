@@ -155,7 +155,7 @@ static void begin(struct csp_stitch_state *state, const struct csp_stitch_stream
 {
     *state = (struct csp_stitch_state){
         .stream = stream, .tolerance = stream->tolerance, .use_records = true};
-    state->bounds = csp_calloc(stream->window_len, sizeof *state->bounds);
+    state->bounds = csp_malloc(stream->window_len * sizeof *state->bounds);
     state->opened_by = csp_malloc(stream->pause_len * sizeof *state->opened_by);
     csp_stitch_find_openers(state);
     csp_stitch_forget_time(state);

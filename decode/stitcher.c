@@ -133,7 +133,7 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
 {
     struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
     size_t pauses = batch.pause_len;
-    struct csp_stitch_pair *pairs = csp_calloc(pauses, sizeof *pairs);
+    struct csp_stitch_pair *pairs = csp_malloc(pauses * sizeof *pairs);
     struct csp_stitch_clock clock;
     csp_stitch(&batch, &stitcher->trust, pairs, &clock);
     if (clock.pairs || clock.time != CSP_STITCH_TIME_NONE)

@@ -26,9 +26,9 @@ const struct csp_segment *csp_segments_walk(struct csp_segments *segments,
                                             const struct csp_segment_key *key)
 {
     struct csp_segment segment = {.packets = key->packets,
-                                  .region = region->number,
-                                  .word = key->word,
-                                  .link = csp_block_table_slot(region->table, key->word)};
+                                  .start = key->start,
+                                  .link =
+                                      csp_block_table_slot(region->table, (uint32_t)key->start)};
     if (segment.link & CSP_SLOT_RUNS_OUT)
         return NULL;
     for (uint64_t packets = key->packets; packets; packets >>= 8)

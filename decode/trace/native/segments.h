@@ -28,7 +28,10 @@ enum {
     CSP_STRETCH_STAMPS = 4,
 };
 
-#define CSP_WORD_CONTINUES UINT32_MAX
+/* Where one begins: the word of the code, and from bit 32 on the region's number. */
+typedef uint64_t csp_segment_start;
+
+#define CSP_WORD_CONTINUES UINT32_MAX /* at which none begins */
 
 /* Instructions, and from bit 32 on ranges, from bit 48 on branches that were taken. */
 typedef uint64_t csp_segment_sums;
@@ -39,20 +42,19 @@ _Static_assert((uint64_t)CSP_STRETCH_SEGMENTS *CSP_SEGMENT_INSTRUCTIONS <= UINT3
 
 struct csp_segment {
     uint64_t packets; /* its atom packets, the oldest in the lowest byte; 0: none is remembered */
+    csp_segment_start start;
     csp_segment_sums sums;
-    uint32_t region; /* its number */
-    uint32_t word;   /* of the code, at which it begins */
-    uint32_t last;   /* the block that it ends with, and from bit 31 on how that came out */
-    uint32_t link;   /* what follows that */
+    uint32_t last; /* the block that it ends with, and from bit 31 on how that came out */
+    uint32_t link; /* what follows that */
 };
 
 /* What is gathered of a segment. */
 struct csp_segment_key {
     uint64_t packets;
-    uint32_t word;      /* CSP_WORD_CONTINUES: where the one before leads */
-    uint32_t place;     /* in csp_segments.segments */
-    uint32_t at;        /* where its packets begin, in bytes from the start of the stretch */
-    uint32_t addresses; /* how many were read before them */
+    csp_segment_start start; /* the word CSP_WORD_CONTINUES: where the one before leads */
+    uint32_t place;          /* in csp_segments.segments */
+    uint32_t at;             /* where its packets begin, in bytes from the start of the stretch */
+    uint32_t addresses;      /* how many were read before them */
 };
 
 /* Segments that lie in one mapping. */
@@ -79,9 +81,9 @@ struct csp_segments {
     bool takes_stamps; /* each timestamp counts, whatever came before it */
 };
 
-static inline uint32_t csp_segment_place(uint32_t word, uint64_t packets)
+static inline uint32_t csp_segment_place(csp_segment_start start, uint64_t packets)
 {
-    uint64_t mixed = (packets ^ (uint64_t)word << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = (packets ^ start << 32) * UINT64_C(0x9e3779b97f4a7c15);
     return mixed >> 32 & (CSP_SEGMENTS - 1);
 }
 

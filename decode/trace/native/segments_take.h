@@ -4,14 +4,15 @@
 #include "decode/trace/native/segments.h"
 
 enum { OLD = CSP_STRETCH_OLD };
+static const csp_segment_start region_bits = (csp_segment_start)UINT32_MAX << 32;
 
 /* ---- gathering ---- */
 
 /* What of a stretch is in registers while it is gathered. */
 struct gathering {
-    const uint8_t *start, *at;
-    struct words words; /* of the region in force */
-    uint32_t word;      /* at which the next segment begins */
+    const uint8_t *begin, *at;
+    struct words words;      /* of the region in force */
+    csp_segment_start start; /* of the next segment */
     uint32_t keys, addresses;
 };
 
@@ -34,7 +35,7 @@ static INLINE bool is_atoms(unsigned header)
 static INLINE void begin_segment(struct csp_segments *segments, const struct gathering *gathering)
 {
     struct csp_segment_key *key = &segments->keys[gathering->keys];
-    key->at = (uint32_t)(gathering->at - gathering->start);
+    key->at = (uint32_t)(gathering->at - gathering->begin);
     key->addresses = gathering->addresses;
 }
 
@@ -43,8 +44,8 @@ static INLINE void add_segment(struct csp_segments *segments, struct gathering *
 {
     struct csp_segment_key *key = &segments->keys[gathering->keys++];
     key->packets = packets;
-    key->word = gathering->word;
-    key->place = csp_segment_place(key->word, packets);
+    key->start = gathering->start;
+    key->place = csp_segment_place(key->start, packets);
     __builtin_prefetch(&segments->segments[key->place]);
 }
 
@@ -90,13 +91,14 @@ static INLINE bool go_to(struct csp_segments *segments, const struct csp_regions
 {
     for (bool is_changed = false;; is_changed = true) {
         uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
-        gathering->word = (uint32_t)word;
+        gathering->start = (gathering->start & region_bits) | (uint32_t)word;
         if (!UNLIKELY(word - gathering->words.first >= gathering->words.count))
             return true;
         if (is_changed || !change_leg(segments, regions, address, gathering->keys))
             return false;
         uint32_t region = segments->legs[segments->leg_count - 1].region;
         gathering->words = words_of(&regions->met.data[region]);
+        gathering->start = (csp_segment_start)region << 32;
     }
 }
 
@@ -106,16 +108,18 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
                           uint32_t word, const struct csp_packet_reader *reader, const uint8_t *at,
                           const uint8_t *end)
 {
-    struct gathering gathering = {
-        .start = at, .at = at, .words = words_of(&walker->region), .word = word};
+    struct gathering gathering = {.begin = at,
+                                  .at = at,
+                                  .words = words_of(&walker->region),
+                                  .start = (csp_segment_start)walker->region.number << 32 | word};
     segments->legs[0].region = walker->region.number;
     segments->leg_count = 1;
     segments->stamp_count = 0;
     for (unsigned i = 0; i < OLD; i++)
         segments->addresses[i] = reader->history[OLD - 1 - i].value;
     begin_segment(segments, &gathering);
-    while (end - gathering.at >= MARGIN && gathering.keys < CSP_STRETCH_SEGMENTS &&
-           gathering.addresses < CSP_STRETCH_SEGMENTS) {
+    /* Each step takes a segment, an address or both, at most. */
+    for (unsigned left = CSP_STRETCH_SEGMENTS; left && end - gathering.at >= MARGIN; left--) {
         uint64_t bytes = csp_load64(gathering.at);
         unsigned bits = first_other(bytes);
         gathering.at += bits / 8;
@@ -132,13 +136,13 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
                     : 0;
             if (stamp) {
                 gathering.at += stamp;
-                gathering.word = bits ? CSP_WORD_CONTINUES : gathering.word;
+                gathering.start |= bits ? CSP_WORD_CONTINUES : 0;
                 begin_segment(segments, &gathering);
                 continue;
             }
             if (bits < 8 * CSP_SEGMENT_PACKETS || !is_atoms(header))
                 break;
-            gathering.word = CSP_WORD_CONTINUES;
+            gathering.start |= CSP_WORD_CONTINUES;
             continue;
         }
         const struct address_form *form = &tables.address_forms[tables.forms[header]];
@@ -158,60 +162,80 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
 /* ---- adding up ---- */
 
 struct added {
-    uint32_t keys;                     /* that were added up */
-    uint32_t last, link;               /* of the last one */
-    const struct csp_segment_leg *leg; /* likewise */
+    uint32_t keys;       /* that were added up */
+    uint32_t last, link; /* of the last one */
     csp_segment_sums sums;
 };
 
+static INLINE bool is_of(const struct csp_segment *segment, const struct csp_segment_key *key)
+{
+    return segment->packets == key->packets && segment->start == key->start;
+}
+
 /* Whether a segment follows what came of the last one, which is no branch that always has an
  * address behind it. Where it begins may depend on that. */
-static bool follows(struct csp_segment_key *key, const struct csp_segment_leg *leg,
-                    const struct csp_regions *regions, uint32_t link, bool returns_by_branch)
+static bool follows(struct csp_segment_key *key, const struct csp_region *region, uint32_t link,
+                    bool returns_by_branch)
 {
-    const struct csp_block_table *table = regions->met.data[leg->region].table;
-    if (key->word != CSP_WORD_CONTINUES)
+    if ((uint32_t)key->start != CSP_WORD_CONTINUES)
         return link == CSP_BLOCK_RETURN && !returns_by_branch;
     if (link < CSP_BLOCK_FIRST)
         return false;
-    key->word = csp_block_start(csp_block_numbered(table, link)) / 4;
-    key->place = csp_segment_place(key->word, key->packets);
+    key->start =
+        (key->start & region_bits) | csp_block_start(csp_block_numbered(region->table, link)) / 4;
+    key->place = csp_segment_place(key->start, key->packets);
     return true;
+}
+
+/* The segment of a key that is not simply the one remembered; null where the stretch ends. */
+static __attribute__((noinline)) const struct csp_segment *
+find_segment(struct csp_segments *segments, const struct csp_regions *regions,
+             struct csp_segment_key *key, uint32_t link, bool returns_by_branch)
+{
+    const struct csp_region *region = &regions->met.data[key->start >> 32];
+    bool is_simple = link == CSP_BLOCK_INDIRECT && (uint32_t)key->start != CSP_WORD_CONTINUES;
+    if (!is_simple && !follows(key, region, link, returns_by_branch))
+        return NULL;
+    const struct csp_segment *segment = &segments->segments[key->place];
+    return is_of(segment, key) ? segment : csp_segments_walk(segments, region, key);
 }
 
 /* Adds segments up as far as one follows from the other. */
 static INLINE struct added add_up(struct csp_segments *segments, const struct csp_regions *regions,
                                   bool returns_by_branch)
 {
-    struct added added = {.leg = segments->legs, .link = CSP_BLOCK_INDIRECT};
-    for (const struct csp_segment_leg *leg = segments->legs; added.keys < segments->key_count;
-         leg++) {
-        for (; added.keys < leg->end; added.keys++) {
-            struct csp_segment_key *key = &segments->keys[added.keys];
-            if (UNLIKELY(added.link != CSP_BLOCK_INDIRECT || key->word == CSP_WORD_CONTINUES) &&
-                !follows(key, leg, regions, added.link, returns_by_branch))
-                return added;
-            const struct csp_segment *segment = &segments->segments[key->place];
-            if (UNLIKELY(segment->packets != key->packets || segment->word != key->word ||
-                         segment->region != leg->region)) {
-                segment = csp_segments_walk(segments, &regions->met.data[leg->region], key);
-                if (!segment)
-                    return added;
-            }
-            added.leg = leg;
-            added.sums += segment->sums;
-            added.last = segment->last;
-            added.link = segment->link;
+    struct added added = {.link = CSP_BLOCK_INDIRECT};
+    for (; added.keys < segments->key_count; added.keys++) {
+        struct csp_segment_key *key = &segments->keys[added.keys];
+        const struct csp_segment *segment = &segments->segments[key->place];
+        if (UNLIKELY(!is_of(segment, key) || added.link != CSP_BLOCK_INDIRECT)) {
+            segment = find_segment(segments, regions, key, added.link, returns_by_branch);
+            if (!segment)
+                break;
         }
+        added.sums += segment->sums;
+        added.last = segment->last;
+        added.link = segment->link;
     }
     return added;
+}
+
+/* That of the last segment which was added up. */
+static INLINE const struct csp_segment_leg *last_leg(const struct csp_segments *segments,
+                                                     const struct added *added)
+{
+    const struct csp_segment_leg *leg = segments->legs;
+    while (leg->end < added->keys)
+        leg++;
+    return leg;
 }
 
 static INLINE void tell_stretch(const struct csp_segments *segments, const struct added *added,
                                 struct csp_walker *walker)
 {
-    const struct csp_region *first = &walker->regions.met.data[segments->legs[0].region];
-    const struct csp_region *last = &walker->regions.met.data[added->leg->region];
+    const struct csp_region *met = walker->regions.met.data;
+    const struct csp_region *first = &met[segments->keys[0].start >> 32];
+    const struct csp_region *last = &met[segments->keys[added->keys - 1].start >> 32];
     uint32_t number = added->last & INT32_MAX;
     const struct csp_way *way = &csp_block_numbered(last->table, number)->ways[added->last >> 31];
     struct csp_element *element =
@@ -221,7 +245,7 @@ static INLINE void tell_stretch(const struct csp_segments *segments, const struc
     element->instructions = (uint32_t)added->sums;
     element->number =
         CSP_STRETCH_NUMBER(added->sums >> 32 & 0xffff, (added->sums >> 48) - element->taken);
-    element->a = first->code.base + 4 * (uint64_t)segments->keys[0].word;
+    element->a = first->code.base + 4 * (uint64_t)(uint32_t)segments->keys[0].start;
     element->b = last->code.base + way->end;
 }
 
@@ -241,9 +265,10 @@ static INLINE void leave(const struct csp_segments *segments, const struct added
                          struct csp_walker *walker)
 {
     const struct csp_region *met = walker->regions.met.data;
-    if (added->leg > segments->legs) /* it is soon gone back to */
-        csp_walker_change_region(walker, &met[added->leg[-1].region]);
-    csp_walker_change_region(walker, &met[added->leg->region]);
+    const struct csp_segment_leg *leg = last_leg(segments, added);
+    if (leg > segments->legs) /* it is soon gone back to */
+        csp_walker_change_region(walker, &met[leg[-1].region]);
+    csp_walker_change_region(walker, &met[leg->region]);
     walker->block = added->link;
     walker->needs_address = walker->pc_is_stale = false;
     if (added->link < CSP_BLOCK_FIRST)
