@@ -118,11 +118,19 @@ static int pass_on(void *user, const struct csp_sample *sample)
     const struct csp_recording_samples_options *options = delivery->options;
     if (options->sample)
         return options->sample(options->user, sample);
+    if (options->any_sample)
+        options->any_sample(options->user, 0, sample);
     if (!options->print)
         return 0;
     delivery->text.len = 0;
     options->print(options->user, sample, &delivery->text);
     return options->text(options->user, &delivery->text);
+}
+
+static void pass_any_on(void *user, unsigned worker, const struct csp_sample *sample)
+{
+    const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
+    options->any_sample(options->user, worker, sample);
 }
 
 static void print(void *user, const struct csp_sample *sample, struct csp_buf *text)
@@ -259,8 +267,8 @@ static void on_started(void *user, struct csp_engine *engine)
 static bool needs_branches(const struct delivery *delivery)
 {
     const struct csp_recording_samples_options *options = delivery->options;
-    return delivery->sampler || options->sample || options->print || options->all_stats ||
-           (options->tee && (options->tee->part || options->tee->print));
+    return delivery->sampler || options->sample || options->any_sample || options->print ||
+           options->all_stats || (options->tee && (options->tee->part || options->tee->print));
 }
 
 static int decode_all(struct delivery *delivery, struct csp_recording_samples_stats *stats,
@@ -293,6 +301,7 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
         .recorded_stacks = delivery->options->recorded_stacks,
         .leaf = find_leaf,
         .sample = delivery->options->sample ? pass_on : NULL,
+        .any_sample = delivery->options->any_sample ? pass_any_on : NULL,
         .print = delivery->options->print ? print : NULL,
         .text = pass_text_on,
         .all_stats = delivery->options->all_stats,

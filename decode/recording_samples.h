@@ -24,6 +24,7 @@ struct csp_recording_samples_options {
     unsigned threads;
     /* As in struct csp_stitcher_options: samples, or what is written of them; each may be null. */
     csp_sample_fn *sample;
+    csp_any_sample_fn *any_sample;
     csp_sample_print_fn *print;
     csp_text_fn *text;
     bool all_stats;

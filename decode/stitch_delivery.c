@@ -47,7 +47,7 @@ static size_t shard_end(const struct csp_delivery *delivery, size_t shard)
     return end < delivery->count ? end : delivery->count;
 }
 
-static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot)
+static void make_shard(void *user, size_t shard, unsigned worker, unsigned slot)
 {
     const struct job *job = user;
     const struct csp_stitcher_options *options = job->deliverer->options;
@@ -55,7 +55,9 @@ static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot
     text->len = 0;
     for (size_t j = shard * SHARD_PAUSES; j < shard_end(job->delivery, shard); j++) {
         struct csp_sample sample = make_sample(job->delivery, j, &job->deliverer->makers[worker]);
-        if (options->print)
+        if (options->any_sample)
+            options->any_sample(options->user, worker, &sample);
+        else if (options->print)
             options->print(options->user, &sample, text);
     }
 }
@@ -92,12 +94,12 @@ int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *deli
     stats->pauses += delivery->count;
     if (options->sample)
         return deliver_samples(deliverer, delivery);
-    if (!options->print && !options->all_stats)
+    if (!options->any_sample && !options->print && !options->all_stats)
         return 0;
     struct job user = {deliverer, delivery};
     struct csp_ordered job = {.count = (delivery->count + SHARD_PAUSES - 1) / SHARD_PAUSES,
                               .threads = options->threads,
-                              .work = print_shard,
+                              .work = make_shard,
                               .take = take_shard,
                               .user = &user};
     return csp_ordered_run(&job);

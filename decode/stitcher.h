@@ -13,6 +13,9 @@
 
 /* A negative return stops. The sample and its arrays live until the function returns. */
 typedef int csp_sample_fn(void *user, const struct csp_sample *sample);
+/* The same without an order: called by any thread, `worker` being a number below that of threads
+ * and no other thread's meanwhile. */
+typedef void csp_any_sample_fn(void *user, unsigned worker, const struct csp_sample *sample);
 /* Appends to `text` what is to be written of a sample. Called by any thread. */
 typedef void csp_sample_print_fn(void *user, const struct csp_sample *sample, struct csp_buf *text);
 /* Gets such texts in the samples' order. A negative return stops. */
@@ -40,9 +43,10 @@ struct csp_stitcher_options {
     /* As in struct csp_stitched_maker. */
     struct csp_leaf (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time, uint64_t pc);
     bool recorded_stacks;
-    /* Samples one after another; or what is written of them; or neither: then they are made only
-     * for the sake of the statistics, if at all. */
+    /* Samples one after another; or several at a time; or what is written of them; or nothing: then
+     * they are made only for the sake of the statistics, if at all. */
     csp_sample_fn *sample;
+    csp_any_sample_fn *any_sample;
     csp_sample_print_fn *print;
     csp_text_fn *text; /* with `print` */
     bool all_stats;    /* csp_stitch_stats.made is wanted */

@@ -137,6 +137,13 @@ struct reader {
     struct csp_sample_set *set; /* to add to; null: to that of `gen`, sample by sample */
     const struct csp_recording_watch *watch;
     struct csp_sample_mapper mapper;
+    struct part *parts; /* of the other threads, where samples need no order; or null */
+};
+
+/* The samples that one thread makes. */
+struct part {
+    struct csp_sample_mapper mapper;
+    struct csp_sample_set set;
 };
 
 static int on_sample(void *user, const struct csp_sample *sample)
@@ -149,6 +156,12 @@ static int on_sample(void *user, const struct csp_sample *sample)
         csp_profgen_decide_mode(reader->gen, sample->callchain_len != 0);
     uint64_t leaf = csp_sample_mapper_add(&reader->mapper, sample);
     return watch && watch->sample ? watch->sample(watch->user, sample, leaf) : 0;
+}
+
+static void on_any_sample(void *user, unsigned worker, const struct csp_sample *sample)
+{
+    struct reader *reader = user;
+    csp_sample_mapper_add(worker ? &reader->parts[worker - 1].mapper : &reader->mapper, sample);
 }
 
 /* Tells which files of the recording are the program. */
@@ -188,7 +201,8 @@ static int decode(struct reader *reader, struct csp_recording *recording,
     const struct csp_recording_samples_options options = {
         .create = how->engine,
         .threads = how->threads,
-        .sample = on_sample,
+        .sample = reader->parts ? NULL : on_sample,
+        .any_sample = reader->parts ? on_any_sample : NULL,
         .user = reader,
         .tee = how->watch ? how->watch->trace : NULL,
         .progress = how->progress,
@@ -222,15 +236,45 @@ static struct csp_aggregate begin_aggregate(const struct csp_profgen *gen,
     return aggregate;
 }
 
+static void begin_parts(struct reader *reader, const struct csp_recording *recording,
+                        unsigned count)
+{
+    const struct csp_build_id *another;
+    reader->parts = csp_calloc(count, sizeof *reader->parts);
+    for (unsigned i = 0; i < count; i++) {
+        struct part *part = &reader->parts[i];
+        csp_sample_mapper_begin(&part->mapper, &reader->gen->program,
+                                csp_recording_spaces(recording), &another);
+        part->set = csp_sample_set_like(reader->set);
+        part->mapper.set = &part->set;
+    }
+}
+
+static void end_parts(struct reader *reader, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        csp_sample_set_take(reader->set, &reader->parts[i].set, count + 1);
+        csp_sample_set_free(&reader->parts[i].set);
+        csp_sample_mapper_free(&reader->parts[i].mapper);
+    }
+    free(reader->parts);
+    reader->parts = NULL;
+}
+
 static int decode_aggregate(struct reader *reader, struct csp_recording *recording,
                             const struct csp_recording_how *how, struct csp_aggregate *aggregate,
                             struct csp_diag *diag)
 {
     *aggregate = begin_aggregate(reader->gen, recording);
     reader->set = &aggregate->set;
+    unsigned others = how->watch || !how->threads ? 0 : how->threads - 1;
     int error = find_program(reader, recording, diag);
+    if (!error && others)
+        begin_parts(reader, recording, others);
     if (!error)
         error = decode(reader, recording, how, diag);
+    if (reader->parts)
+        end_parts(reader, others);
     aggregate->callchains = csp_sample_set_has_callchains(&aggregate->set);
     return error;
 }
