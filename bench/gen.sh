@@ -2,12 +2,13 @@
 # Making a profile, beside the peers, as Markdown: bench/gen.sh [--text MB] [--rounds N] [PROGRAM...]
 #
 # PROGRAMs are those of bench/programs (sqlite, lua, cpython; by default sqlite): built for
-# AArch64 and recorded in the emulator, again with other seeds until the text has so many MB (64); a
-# second recording of 1 in 16 as many windows is what perf decodes too. The columns are processor time
-# (user and system, the least of N rounds, 3; the tools take turns), wall time of the same round, and
-# the largest memory of any process. Ratios are to llvm-profgen on the same text, or to `perf script |
-# llvm-profgen` on the same recording, whose profile has no contexts: perf pairs no callchain with what it
-# decodes. Nothing is taken from csprof's cache.
+# AArch64 and recorded in the emulator, again with other seeds until the text has so many MB (64, which
+# one recording of 27 MB has; 1000 for 160 MB of recordings). The same recordings, and a small one of 1 in
+# 16 as many windows, are what perf decodes too. The columns are processor time (user and system, the least
+# of N rounds, 3; the tools take turns), wall time of the same round, and the largest memory of any process.
+# Ratios are to llvm-profgen on the same text, or to `perf script | llvm-profgen` on the same recordings,
+# whose profile has no contexts: perf pairs no callchain with what it decodes. Nothing is taken from csprof's
+# cache.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 csprof=${CSPROF_BUILD:-$root/build/release}/csprof
@@ -16,7 +17,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --text) megabytes=$2 && shift 2 ;;
     --rounds) rounds=$2 && shift 2 ;;
-    -*) sed -n '2,10s/^# //p' "$0" >&2 && exit 2 ;;
+    -*) sed -n '2,11s/^# //p' "$0" >&2 && exit 2 ;;
     *) break ;;
     esac
 done
@@ -51,7 +52,7 @@ record_text() {
         record "part$seed" 2003 $seed
         "$csprof" decode -q -i "part$seed.data" --format script -o part.text
         cat part.text >>text
-        datas+=(-i "part$seed.data")
+        datas+=("part$seed.data")
     done
     rm -f part.text
 }
@@ -68,6 +69,14 @@ measure() {
     if [ ! -e "result.$name" ] || awk "BEGIN { exit !($processor < $(cut -d ' ' -f 1 "result.$name")) }"; then
         echo "$took" | awk '{ printf "%.2f %.2f %d\n", $1 + $2, $3, $4 / 1024 }' >"result.$name"
     fi
+}
+
+# measure_perf NAME RECORDING...: `perf script | llvm-profgen`.
+# Without ip: perf 6.1 prints callers as offsets in files, which are no addresses to llvm-profgen.
+measure_perf() {
+    local name=$1
+    shift
+    measure "$name" "for data in $*; do perf script -i \$data $itrace -F brstack --show-mmap-events 2>/dev/null; done >perf.text && $profgen --perfscript=perf.text && test -s out"
 }
 
 # row TITLE NAME REFERENCE
@@ -93,25 +102,31 @@ bench() {
         measure text2 "$gen --perfscript text --threads 2"
         measure compat "$gen --perfscript text --compat llvm-profgen-22"
         measure profgen "$profgen --perfscript=text"
+        measure large1 "$gen ${datas[*]/#/-i }"
+        measure large2 "$gen ${datas[*]/#/-i } --threads 2"
+        measure_perf large "${datas[@]}"
         measure data1 "$gen -i small.data"
         measure data2 "$gen -i small.data --threads 2"
-        # Without ip: perf 6.1 prints callers as offsets in files, which are no addresses to llvm-profgen.
-        measure perf "perf script -i small.data $itrace -F brstack --show-mmap-events 2>/dev/null >perf.text && $profgen --perfscript=perf.text && test -s out"
+        measure_perf perf small.data
         measure perf2bolt "perf2bolt-22 -p small.data $itrace -o out $binary"
         measure autofdo "perf inject -f -i small.data $itrace --strip -o injected && create_llvm_prof --binary=$binary --profile=injected --out=out"
     done
-    printf '### %s: %d MB of text, %d samples; a recording of %d MB\n\n' "$program" \
-        $(($(stat -c %s text) / 1000000)) "$(grep -c '^ 0x' text)" $(($(stat -c %s small.data) / 1000000))
+    printf '### %s: %d MB of text, %d samples; recordings of %d and %d MB\n\n' "$program" \
+        $(($(stat -c %s text) / 1000000)) "$(grep -c '^ 0x' text)" \
+        $(($(cat "${datas[@]}" | wc -c) / 1000000)) $(($(stat -c %s small.data) / 1000000))
     printf '| | processor s | wall s | MB | beside the reference |\n|---|---|---|---|---|\n'
     row 'text: csprof gen' text1 profgen
     row 'text: csprof gen --threads 2' text2 profgen
     row 'text: csprof gen --compat llvm-profgen-22' compat profgen
     row 'text: llvm-profgen-22 (reference)' profgen profgen
-    row 'recording: csprof gen' data1 perf
-    row 'recording: csprof gen --threads 2' data2 perf
-    row 'recording: perf script, llvm-profgen-22 (reference)' perf perf
-    row 'recording: perf2bolt-22' perf2bolt perf
-    row 'recording: perf inject, create_llvm_prof' autofdo perf
+    row 'recordings: csprof gen' large1 large
+    row 'recordings: csprof gen --threads 2' large2 large
+    row 'recordings: perf script, llvm-profgen-22 (reference)' large large
+    row 'small recording: csprof gen' data1 perf
+    row 'small recording: csprof gen --threads 2' data2 perf
+    row 'small recording: perf script, llvm-profgen-22 (reference)' perf perf
+    row 'small recording: perf2bolt-22' perf2bolt perf
+    row 'small recording: perf inject, create_llvm_prof' autofdo perf
     echo
 }
 
