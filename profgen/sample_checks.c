@@ -15,14 +15,11 @@ const char *const csp_sample_rule_names[CSP_RULE_COUNT] = {
 enum { ALL_RULES = (1 << CSP_RULE_COUNT) - 1 };
 #define NO_TARGET UINT64_MAX
 
-#define NOT_CHECKED UINT8_MAX
-
 struct checker {
     const struct csp_program *program;
     struct csp_sample_set *set;
-    size_t first, end;      /* samples of the set */
-    struct csp_map targets; /* of direct branches; NO_TARGET where there are several */
-    uint8_t *branches;      /* rules broken, by number of the set's branches, or NOT_CHECKED */
+    size_t first, end;       /* samples of the set */
+    const uint8_t *branches; /* rules broken, by number of the set's branches */
     struct csp_history_reader history;
     csp_frames open;
     unsigned rules;
@@ -69,17 +66,18 @@ static uint64_t look_up_target(const struct csp_program *program, uint64_t branc
 }
 
 /* Where the branch instruction at an address always leads when it is taken. */
-static uint64_t target_of(struct checker *checker, uint64_t branch)
+static uint64_t target_of(const struct csp_program *program, struct csp_map *targets,
+                          uint64_t branch)
 {
-    uint64_t *known = csp_map_at(&checker->targets, branch);
+    uint64_t *known = csp_map_at(targets, branch);
     if (!*known)
-        *known = look_up_target(checker->program, branch);
+        *known = look_up_target(program, branch);
     return *known;
 }
 
-static unsigned check_branch(struct checker *checker, uint64_t from, uint64_t to)
+static unsigned check_branch(const struct csp_program *program, struct csp_map *targets,
+                             uint64_t from, uint64_t to)
 {
-    const struct csp_program *program = checker->program;
     if (from == CSP_EXTERNAL)
         return 0;
     uint8_t flags = csp_code_flags(&program->code, from);
@@ -87,7 +85,7 @@ static unsigned check_branch(struct checker *checker, uint64_t from, uint64_t to
         return 1 << CSP_RULE_BRANCH;
     if (flags & CSP_CODE_RETURN)
         return csp_program_call_before(program, to) ? 0 : 1 << CSP_RULE_RETURN;
-    uint64_t target = target_of(checker, from);
+    uint64_t target = target_of(program, targets, from);
     if (target == NO_TARGET || target == to)
         return 0;
     /* What is not our code is one address, wherever it is. */
@@ -95,30 +93,33 @@ static unsigned check_branch(struct checker *checker, uint64_t from, uint64_t to
     return outside ? 0 : 1 << CSP_RULE_BRANCH;
 }
 
-static unsigned check_runs(struct checker *checker, const struct csp_flat_sample *sample)
+/* The rules that each distinct branch breaks, by its number. */
+static uint8_t *check_all_branches(const struct csp_program *program,
+                                   const struct csp_sample_set *set)
 {
-    static const uint8_t broken_by[] = {
-        [CSP_RUN_POSSIBLE] = 0,
-        [CSP_RUN_HALF_OUTSIDE] = 1 << CSP_RULE_EXTERNAL,
-        [CSP_RUN_IMPOSSIBLE] = 1 << CSP_RULE_FALL_THROUGH,
-    };
-    unsigned broken = 0;
-    for (uint32_t i = 1; i < sample->branch_len; i++)
-        broken |= broken_by[csp_sample_run(&checker->history, checker->set, sample, i)];
+    size_t count = set->branches.list.len;
+    uint8_t *broken = csp_malloc(count + 1);
+    struct csp_map targets = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct csp_pair *branch = &set->branches.list.data[i];
+        broken[i] = (uint8_t)check_branch(program, &targets, branch->first, branch->second);
+    }
+    csp_map_free(&targets);
     return broken;
 }
 
-static unsigned check_branches(struct checker *checker, const struct csp_flat_sample *sample)
+static unsigned rules_of_runs(unsigned verdicts)
+{
+    unsigned broken = verdicts & CSP_RUN_HALF_OUTSIDE ? 1 << CSP_RULE_EXTERNAL : 0;
+    return broken | (verdicts & CSP_RUN_IMPOSSIBLE ? 1 << CSP_RULE_FALL_THROUGH : 0);
+}
+
+static unsigned rules_of_branches(const struct checker *checker,
+                                  const struct csp_flat_sample *sample)
 {
     unsigned broken = 0;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint8_t *known = &checker->branches[sample->branches[i]];
-        if (*known == NOT_CHECKED) {
-            const struct csp_pair *branch = csp_flat_branch(checker->set, sample, i);
-            *known = (uint8_t)check_branch(checker, branch->first, branch->second);
-        }
-        broken |= *known;
-    }
+    for (uint32_t i = 0; i < sample->branch_len; i++)
+        broken |= checker->branches[sample->branches[i]];
     if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
         broken |= 1 << CSP_RULE_EXTERNAL;
     return broken;
@@ -143,9 +144,9 @@ static unsigned check_stack(struct checker *checker, size_t number)
     const uint64_t *callers = csp_flat_callers(checker->set, sample, &len);
     if (!len)
         return 0;
-    csp_sample_open_calls(&checker->history, checker->set, number, &checker->open);
+    csp_sample_open_calls(&checker->history, checker->set, &checker->open);
     if (begins_with(callers, len, &checker->open)) {
-        checker->set->checked.data[number] |= CSP_CHECKED_COMPLETE;
+        checker->set->complete.data[number] = true;
         return 0;
     }
     for (size_t i = 0; i < checker->open.len && next < len; i++) {
@@ -180,9 +181,10 @@ static void check_samples(void *user, unsigned number)
     uint64_t *counts = checker->set->counts.data;
     for (size_t i = checker->first; i < checker->end; i++) {
         const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, i);
-        unsigned broken = check_runs(checker, sample);
-        checker->set->checked.data[i] = broken ? 0 : CSP_CHECKED_POSSIBLE;
-        broken |= check_leaf(sample) | check_branches(checker, sample) | check_stack(checker, i);
+        checker->set->complete.data[i] = false;
+        unsigned broken =
+            rules_of_runs(csp_sample_history_read(&checker->history, checker->set, i));
+        broken |= check_leaf(sample) | rules_of_branches(checker, sample) | check_stack(checker, i);
         stats->checked += counts[i];
         for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
             if (broken & 1U << rule)
@@ -208,25 +210,23 @@ void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *
 {
     unsigned count = threads ? threads : 1;
     struct checker *checkers = csp_calloc(count, sizeof *checkers);
-    size_t branches = set->branches.list.len;
-    csp_vec_reserve(&set->checked, set->counts.len);
-    set->checked.len = set->counts.len;
+    uint8_t *branches = check_all_branches(program, set);
+    csp_vec_reserve(&set->complete, set->counts.len);
+    set->complete.len = set->counts.len;
     for (unsigned i = 0; i < count; i++) {
-        checkers[i] = (struct checker){.program = program, .set = set, .rules = rules};
+        checkers[i] =
+            (struct checker){.program = program, .set = set, .branches = branches, .rules = rules};
         checkers[i].first = set->counts.len * i / count;
         checkers[i].end = set->counts.len * (i + 1) / count;
-        csp_history_reader_begin(&checkers[i].history, program, set);
-        checkers[i].branches = csp_malloc(branches + 1);
-        memset(checkers[i].branches, NOT_CHECKED, branches);
+        csp_history_reader_begin(&checkers[i].history, program);
     }
     csp_parallel(count, check_samples, checkers);
     for (unsigned i = 0; i < count; i++) {
         add_stats(stats, &checkers[i].stats);
         set->stats.used -= checkers[i].stats.rejected;
-        csp_map_free(&checkers[i].targets);
         csp_history_reader_free(&checkers[i].history);
         csp_vec_free(&checkers[i].open);
-        free(checkers[i].branches);
     }
+    free(branches);
     free(checkers);
 }

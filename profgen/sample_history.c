@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+enum { KNOWN_BITS = 14 }; /* of the number of places; programs have some ten thousand runs */
+
 static enum csp_run_verdict judge_run(const struct csp_program *program, uint64_t from, uint64_t to)
 {
     if (from == CSP_EXTERNAL || to == CSP_EXTERNAL)
@@ -23,59 +25,92 @@ static uint8_t find_verdict(struct csp_history_reader *reader, const struct csp_
     return reader->verdicts.data[run];
 }
 
-void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program,
-                              const struct csp_sample_set *set)
+void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program)
 {
     *reader = (struct csp_history_reader){
-        .program = program,
-        .recent = csp_calloc(set->branches.list.len + 1, sizeof *reader->recent)};
+        .program = program, .known = csp_calloc((size_t)1 << KNOWN_BITS, sizeof *reader->known)};
 }
 
-enum csp_run_verdict csp_sample_run_judge(struct csp_history_reader *reader,
-                                          const struct csp_sample_set *set, uint32_t older,
-                                          uint32_t newer)
+/* Nothing else opens or closes a call. */
+static bool calls_or_returns(const struct csp_sample_set *set, uint32_t branch)
 {
-    struct csp_recent_run *recent = &reader->recent[newer];
-    *recent = (struct csp_recent_run){older + 1, find_verdict(reader, set, older, newer)};
-    return (enum csp_run_verdict)recent->verdict;
+    return set->branch_infos.data[branch].kind != CSP_BRANCH_DIRECT;
 }
 
-static bool is_checked(const struct csp_sample_set *set, size_t number,
-                       enum csp_checked_sample what)
+static struct csp_known_run *place_of(const struct csp_history_reader *reader, uint32_t older,
+                                      uint32_t newer)
 {
-    return number < set->checked.len && (set->checked.data[number] & what);
+    return &reader->known[(older * 0x9e3779b1u + newer * 0x85ebca6bu) >> (32 - KNOWN_BITS)];
 }
 
-/* The calls and returns of a history, newest first: nothing else opens or closes a call. */
-static void read_history(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                         size_t number)
+static __attribute__((noinline)) void learn_run(struct csp_history_reader *reader,
+                                                const struct csp_sample_set *set, uint32_t older,
+                                                uint32_t newer)
+{
+    *place_of(reader, older, newer) =
+        (struct csp_known_run){older + 1, newer + 1, find_verdict(reader, set, older, newer),
+                               calls_or_returns(set, older)};
+}
+
+/* Which run comes next no processor can predict, and a place of its own needs no prediction. */
+static inline struct csp_known_run find_run(struct csp_history_reader *reader,
+                                            const struct csp_sample_set *set, uint32_t older,
+                                            uint32_t newer)
+{
+    const struct csp_known_run *known = place_of(reader, older, newer);
+    if (known->older != older + 1 || known->newer != newer + 1)
+        learn_run(reader, set, older, newer);
+    return *known;
+}
+
+unsigned csp_sample_history_read(struct csp_history_reader *reader,
+                                 const struct csp_sample_set *set, size_t number)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
-    bool possible = is_checked(set, number, CSP_CHECKED_POSSIBLE);
+    reader->calls.len = 0;
+    if (!sample->branch_len)
+        return CSP_RUN_POSSIBLE;
+    csp_vec_reserve(&reader->calls, sample->branch_len);
+    uint32_t *calls = reader->calls.data, newer = sample->branches[0];
+    unsigned verdicts = CSP_RUN_POSSIBLE;
+    *calls = newer;
+    calls += calls_or_returns(set, newer);
+    for (uint32_t i = 1; i < sample->branch_len; i++) {
+        uint32_t older = sample->branches[i];
+        const struct csp_known_run run = find_run(reader, set, older, newer);
+        verdicts |= run.verdict;
+        *calls = older; /* written whether or not it is one, which no processor can predict */
+        calls += run.calls & !verdicts;
+        newer = older;
+    }
+    reader->calls.len = (size_t)(calls - reader->calls.data);
+    return verdicts;
+}
+
+/* The calls and returns as decode knows them. */
+static const struct csp_history *history_of(struct csp_history_reader *reader,
+                                            const struct csp_sample_set *set)
+{
     struct csp_history *history = &reader->history;
     history->branches.len = 0;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
-        if (!possible && i && csp_sample_run(reader, set, sample, i) != CSP_RUN_POSSIBLE)
-            break;
-        const struct csp_set_branch *info = &set->branch_infos.data[sample->branches[i]];
-        if (info->kind == CSP_BRANCH_DIRECT)
-            continue;
-        const struct csp_pair *branch = csp_flat_branch(set, sample, i);
+    csp_vec_reserve(&history->branches, reader->calls.len);
+    for (size_t i = 0; i < reader->calls.len; i++) {
+        const struct csp_set_branch *info = &set->branch_infos.data[reader->calls.data[i]];
+        const struct csp_pair *branch = &set->branches.list.data[reader->calls.data[i]];
         bool returns = info->kind == CSP_BRANCH_RETURN;
-        csp_vec_push(
-            &history->branches,
+        history->branches.data[history->branches.len++] =
             (struct csp_branch){.from = branch->first,
                                 .to = returns ? info->call + CSP_CALL_SIZE : branch->second,
-                                .kind = (enum csp_branch_kind)info->kind});
+                                .kind = (enum csp_branch_kind)info->kind};
     }
+    return history;
 }
 
 void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                           size_t number, csp_frames *out)
+                           csp_frames *out)
 {
-    read_history(reader, set, number);
     const struct csp_unwind_tables none = {0};
-    csp_history_open_calls(&reader->history, &none, out);
+    csp_history_open_calls(history_of(reader, set), &none, out);
     for (size_t i = 0; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
 }
@@ -86,17 +121,17 @@ bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sa
     const struct csp_flat_sample *sample = csp_sample_set_at(set, number);
     const struct csp_functions *functions = &reader->program->functions;
     uint32_t len;
-    if (is_checked(set, number, CSP_CHECKED_COMPLETE))
+    if (number < set->complete.len && set->complete.data[number])
         return false;
     const uint64_t *callers = csp_flat_callers(set, sample, &len);
-    read_history(reader, set, number);
+    csp_sample_history_read(reader, set, number);
     reader->recorded.len = 0;
     csp_vec_push(&reader->recorded, csp_flat_newest(set, sample));
     for (uint32_t i = 0; i < len; i++)
         csp_vec_push(&reader->recorded, callers[i] + CSP_CALL_SIZE);
     const struct csp_unwind_tables none = {0};
-    unsigned repair =
-        csp_callchain_repair(&reader->history, reader->recorded.data, len + 1, 0, &none, out);
+    unsigned repair = csp_callchain_repair(history_of(reader, set), reader->recorded.data, len + 1,
+                                           0, &none, out);
     for (size_t i = 1; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
     /* Another call of the same function than the callchain has is no lost frame: one of the two was
@@ -114,7 +149,8 @@ void csp_history_reader_free(struct csp_history_reader *reader)
 {
     csp_pairs_free(&reader->runs);
     csp_vec_free(&reader->verdicts);
-    free(reader->recent);
+    free(reader->known);
+    csp_vec_free(&reader->calls);
     csp_history_free(&reader->history);
     csp_vec_free(&reader->recorded);
 }

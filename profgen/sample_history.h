@@ -12,17 +12,18 @@
 
 enum { CSP_CALL_SIZE = 4 };
 
-/* Whether execution got from where one branch went to where the next newer one left. */
+/* Whether execution got from where one branch went to where the next newer one left: bits. */
 enum csp_run_verdict {
-    CSP_RUN_POSSIBLE, /* or nobody can tell: all of it was outside of the binary */
-    CSP_RUN_HALF_OUTSIDE,
-    CSP_RUN_IMPOSSIBLE, /* it went backwards or over a taken branch */
+    CSP_RUN_POSSIBLE = 0, /* or nobody can tell: all of it was outside of the binary */
+    CSP_RUN_HALF_OUTSIDE = 1 << 0,
+    CSP_RUN_IMPOSSIBLE = 1 << 1, /* it went backwards or over a taken branch */
 };
 
-/* What came before a branch when it was last seen, and the verdict on the run between. */
-struct csp_recent_run {
-    uint32_t older; /* number of a branch and 1; 0: none */
-    uint32_t verdict;
+/* The run between two branches. */
+struct csp_known_run {
+    uint32_t older, newer; /* numbers of branches and 1; 0: none */
+    uint8_t verdict;
+    bool calls; /* the older one is a call or a return */
 };
 
 /* Reads samples of one set, and remembers what it found out of their runs. */
@@ -30,36 +31,24 @@ struct csp_history_reader {
     const struct csp_program *program;
     struct csp_pairs runs; /* numbers of two branches, the older one first … */
     CSP_VEC(uint8_t) verdicts;
-    struct csp_recent_run *recent; /* by number of the newer branch */
-    struct csp_history history;    /* calls and returns alone */
+    struct csp_known_run *known; /* runs that were met lately, each at its own place */
+    /* Of the sample read last: calls and returns alone, newest first. History ends at the first
+     * run, from its end back, that cannot have been: what is beyond it does not lead here. */
+    CSP_VEC(uint32_t) calls;
+    struct csp_history history;
     csp_frames recorded;
 };
 
-/* For a set that gets no more branches. */
-void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program,
-                              const struct csp_sample_set *set);
+void csp_history_reader_begin(struct csp_history_reader *reader, const struct csp_program *program);
 
-/* Of a run that is not the newer branch's recent one: that is what it becomes. */
-enum csp_run_verdict csp_sample_run_judge(struct csp_history_reader *reader,
-                                          const struct csp_sample_set *set, uint32_t older,
-                                          uint32_t newer);
+/* Reads sample `number` of a set. Returns what its runs are: bits of enum csp_run_verdict. */
+unsigned csp_sample_history_read(struct csp_history_reader *reader,
+                                 const struct csp_sample_set *set, size_t number);
 
-/* Of the run between branch `i` of a sample and the next newer one; i > 0. */
-static inline enum csp_run_verdict csp_sample_run(struct csp_history_reader *reader,
-                                                  const struct csp_sample_set *set,
-                                                  const struct csp_flat_sample *sample, uint32_t i)
-{
-    uint32_t older = sample->branches[i], newer = sample->branches[i - 1];
-    const struct csp_recent_run *recent = &reader->recent[newer];
-    return recent->older == older + 1 ? (enum csp_run_verdict)recent->verdict
-                                      : csp_sample_run_judge(reader, set, older, newer);
-}
-
-/* The calls of the history of sample `number` of a set that had not returned at its end, innermost
- * first. History ends at the first run, from its end back, that cannot have been: what is beyond it
- * does not lead here. */
+/* The calls of the history of the sample read last that had not returned at its end, innermost
+ * first. */
 void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
-                           size_t number, csp_frames *out);
+                           csp_frames *out);
 
 /* Whether a sample's callchain lacks callers whose calls the history shows. `out` then is the call
  * stack with them, leaf first. */

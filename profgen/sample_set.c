@@ -297,7 +297,7 @@ void csp_sample_set_free(struct csp_sample_set *set)
     csp_intern_free(&set->callers);
     csp_intern_free(&set->samples);
     csp_vec_free(&set->counts);
-    csp_vec_free(&set->checked);
+    csp_vec_free(&set->complete);
     csp_vec_free(&set->frames);
     csp_vec_free(&set->numbers);
     csp_buf_free(&set->scratch);

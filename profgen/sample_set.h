@@ -43,21 +43,17 @@ struct csp_set_branch {
     uint64_t call;   /* of a return: the call before where it went, or 0 */
 };
 
-/* What checking a sample found out that unwinding it asks for again: bits. */
-enum csp_checked_sample {
-    CSP_CHECKED_POSSIBLE = 1 << 0, /* all runs of its history can have been */
-    CSP_CHECKED_COMPLETE = 1 << 1, /* its callchain has all the callers that the history shows */
-};
-
 struct csp_sample_set {
     struct csp_pairs branches; /* distinct ones, from and to */
     CSP_VEC(struct csp_set_branch) branch_infos;
     struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
     struct csp_intern samples; /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
-    CSP_VEC(uint8_t) checked; /* what is known of samples that were: enum csp_checked_sample */
-    uint64_t put_aside;       /* how often all samples were: then numbers are others' */
-    uint64_t saturated;       /* additions after which a count stayed at its maximum */
+    /* Of samples that were checked: their callchains have all the callers that the history shows.
+     */
+    CSP_VEC(bool) complete;
+    uint64_t put_aside; /* how often all samples were: then numbers are others' */
+    uint64_t saturated; /* additions after which a count stayed at its maximum */
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
     CSP_VEC(uint64_t) frames;  /* scratch, like … */

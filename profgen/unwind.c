@@ -196,7 +196,7 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
         worker->set = set;
         worker->first = set->counts.len * i / count;
         worker->end = set->counts.len * (i + 1) / count;
-        csp_history_reader_begin(&worker->history, program, set);
+        csp_history_reader_begin(&worker->history, program);
         worker->unwinder = (struct csp_unwinder){
             .program = program,
             .options = options,
