@@ -6,12 +6,18 @@
 #include "profgen/sample_history.h"
 #include "profgen/unwind_step.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* What one step of unwinding does depends on the call stack, the branch and the next newer one
  * alone. A program has some ten thousand such steps and samples repeat them without end, so each is
  * done when it is first met, to learn what it leaves of the stack, and counted when all samples
  * have been seen, or so many that the steps take much memory. */
 
-enum { MOST_STEPS = 1 << 20 };
+enum {
+    MOST_STEPS = 1 << 20,
+    MET_BITS = 14, /* of the number of places for steps that were met lately */
+};
 
 #define NO_STACK UINT32_MAX
 #define NO_STEP UINT32_MAX
@@ -23,6 +29,12 @@ struct step {
     uint32_t followed; /* the step that came after it last, or NO_STEP */
 };
 
+/* A step after another one, which is not the one that came after it last. */
+struct met {
+    uint32_t after, branch; /* the step before, and 1; the branch */
+    uint32_t step;
+};
+
 struct worker {
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
@@ -30,6 +42,7 @@ struct worker {
     struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys; /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
+    struct met *met;                  /* each at its own place */
     CSP_VEC(uint32_t) callers_stacks; /* by number of the set's callers; NO_STACK: not known yet */
     struct csp_history_reader history;
     csp_frames callchain;
@@ -66,15 +79,25 @@ static uint32_t step_at(struct worker *worker, uint32_t stack, uint32_t newer, u
     return number;
 }
 
+static uint32_t another_step_after(struct worker *worker, uint32_t at, uint32_t branch)
+{
+    uint32_t hash = at * 0x9e3779b1u + branch * 0x85ebca6bu;
+    struct met *met = &worker->met[hash >> (32 - MET_BITS)];
+    if (met->after != at + 1 || met->branch != branch) {
+        const struct step *step = &worker->steps.data[at];
+        *met = (struct met){at + 1, branch, step_at(worker, step->before, step->branch, branch)};
+    }
+    worker->steps.data[at].followed = met->step;
+    return met->step;
+}
+
 /* The step after another one: mostly the same as the last time. */
 static uint32_t step_after(struct worker *worker, uint32_t at, uint32_t branch)
 {
     const struct step *step = &worker->steps.data[at];
     if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
         return step->followed;
-    uint32_t number = step_at(worker, step->before, step->branch, branch);
-    worker->steps.data[at].followed = number;
-    return number;
+    return another_step_after(worker, at, branch);
 }
 
 /* Counts all steps, and forgets them. */
@@ -89,6 +112,7 @@ static void count_steps(struct worker *worker)
     }
     csp_numbers_free(&worker->keys);
     worker->steps.len = 0;
+    memset(worker->met, 0, sizeof *worker->met << MET_BITS);
 }
 
 static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
@@ -179,6 +203,7 @@ static void free_worker(struct worker *worker)
     csp_pairs_free(&worker->runs);
     csp_numbers_free(&worker->keys);
     csp_vec_free(&worker->steps);
+    free(worker->met);
     csp_vec_free(&worker->callers_stacks);
     csp_vec_free(&worker->callchain);
 }
@@ -194,6 +219,7 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     for (unsigned i = 0; i < count; i++) {
         struct worker *worker = &workers[i];
         worker->set = set;
+        worker->met = csp_calloc((size_t)1 << MET_BITS, sizeof *worker->met);
         worker->first = set->counts.len * i / count;
         worker->end = set->counts.len * (i + 1) / count;
         csp_history_reader_begin(&worker->history, program);
