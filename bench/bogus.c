@@ -198,6 +198,7 @@ static bool breaks_a_rule(struct bench *bench, const struct csp_sample *sample)
 {
     struct csp_sample_check_stats stats = {0};
     bench->one = (struct csp_sample_set){.contexts = true};
+    csp_sample_mapper_into(&bench->mapper, &bench->one);
     csp_sample_mapper_add(&bench->mapper, sample);
     csp_sample_set_check(&bench->one, &bench->program, CSP_TRUST_RULES, 1, &stats);
     csp_sample_set_free(&bench->one);
@@ -245,7 +246,6 @@ static void read_spoiled(struct bench *bench, const char *path)
     stop(csp_profgen_open(&profgen, &options, &bench->diag));
     csp_sample_mapper_begin(&bench->mapper, &bench->program, csp_recording_spaces(recording),
                             &another);
-    bench->mapper.set = &bench->one;
     stop(csp_profgen_recording(&profgen, recording, &how, &bench->diag));
     csp_sample_mapper_free(&bench->mapper);
     csp_profgen_close(&profgen);

@@ -173,7 +173,7 @@ static int find_program(struct reader *reader, const struct csp_recording *recor
     const struct csp_build_id *another;
     size_t found = csp_sample_mapper_begin(&reader->mapper, program,
                                            csp_recording_spaces(recording), &another);
-    reader->mapper.set = reader->set ? reader->set : &reader->gen->set;
+    csp_sample_mapper_into(&reader->mapper, reader->set ? reader->set : &reader->gen->set);
     if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
     char ours[41], theirs[41];
@@ -246,7 +246,7 @@ static void begin_parts(struct reader *reader, const struct csp_recording *recor
         csp_sample_mapper_begin(&part->mapper, &reader->gen->program,
                                 csp_recording_spaces(recording), &another);
         part->set = csp_sample_set_like(reader->set);
-        part->mapper.set = &part->set;
+        csp_sample_mapper_into(&part->mapper, &part->set);
     }
 }
 

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KNOWN_BITS = 13 }; /* of the number of places; programs have some ten thousand branches */
+
 size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
                                const struct csp_spaces *spaces, const struct csp_build_id **another)
 {
     size_t count = csp_spaces_binary_count(spaces), found = 0;
     *mapper = (struct csp_sample_mapper){.program = program, .spaces = spaces, .oldest = 1};
     mapper->ours = csp_calloc(count + 1, 1);
+    mapper->known = csp_calloc((size_t)1 << KNOWN_BITS, sizeof *mapper->known);
     *another = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const struct csp_binary *file = csp_spaces_binary(spaces, i);
@@ -25,6 +28,12 @@ size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct cs
             *another = &file->build_id;
     }
     return found;
+}
+
+void csp_sample_mapper_into(struct csp_sample_mapper *mapper, struct csp_sample_set *set)
+{
+    mapper->set = set;
+    memset(mapper->known, 0, sizeof *mapper->known << KNOWN_BITS);
 }
 
 static struct csp_address_stretch stretch_of(const struct csp_mapping *mapping,
@@ -119,52 +128,54 @@ static uint32_t find_branch(struct csp_sample_mapper *mapper, uint64_t from, uin
                                 : csp_sample_set_branch(mapper->set, mapper->program, from, to);
 }
 
-/* Makes room for what came before each branch of the set. */
-static void reserve_before(struct csp_sample_mapper *mapper)
+static struct csp_mapped_branch *place_of(const struct csp_sample_mapper *mapper,
+                                          const struct csp_branch *branch)
 {
-    while (mapper->before.len <= mapper->set->branches.list.len)
-        csp_vec_push(&mapper->before, 0);
+    uint64_t hash = (branch->from + branch->to * 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return &mapper->known[hash >> (64 - KNOWN_BITS)];
 }
 
-/* Another branch than the one expected came before `newer`. */
-static uint32_t number_unexpected(struct csp_sample_mapper *mapper, uint32_t newer, uint64_t from,
-                                  uint64_t to)
+/* A branch that is not at its place. It gets there when nothing but its addresses has to be looked
+ * at, in the space that it was recorded in, to tell that it is the same. */
+static uint32_t number_another(struct csp_sample_mapper *mapper, const struct csp_branch *branch,
+                               struct csp_branch_tally *tally)
 {
+    const struct csp_address_stretch *stretch = &mapper->stretches[0];
+    uint64_t from = map_address(mapper, branch->from), to = map_address(mapper, branch->to);
     uint32_t number = find_branch(mapper, from, to);
-    reserve_before(mapper);
-    if (number != CSP_NO_BRANCH)
-        mapper->before.data[newer] = number + 1;
+    const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, number);
+    tally->inside += one.inside;
+    tally->impossible += one.impossible;
+    tally->external += one.external;
+    if (one.inside && !one.impossible && is_in(stretch, branch->from) && is_in(stretch, branch->to))
+        *place_of(mapper, branch) =
+            (struct csp_mapped_branch){branch->from, branch->to, mapper->version, number};
     return number;
 }
 
+/* Which branch comes next no processor can predict, and a place of its own needs no prediction. */
 static void number_branches(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
 {
-    struct csp_sample_set *set = mapper->set;
-    const struct csp_branch *branches = sample->branches;
-    uint32_t count = sample->branch_len, newer = 0; /* and 1; 0: none */
+    uint32_t count = sample->branch_len, known_branches = 0;
     struct csp_branch_tally tally = {0};
-    reserve_before(mapper);
     mapper->numbers.len = 0;
     csp_vec_reserve(&mapper->numbers, count);
     uint32_t *numbers = mapper->numbers.data;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t from = map_address(mapper, branches[i].from);
-        uint64_t to = map_address(mapper, branches[i].to);
-        uint32_t number = mapper->before.data[newer] - 1;
-        const struct csp_pair *expected = &set->branches.list.data[number];
-        if (number >= set->branches.list.len || expected->first != from || expected->second != to)
-            number = number_unexpected(mapper, newer, from, to);
-        if (number == CSP_NO_BRANCH) {
-            tally.external++;
+        const struct csp_branch *branch = &sample->branches[i];
+        const struct csp_mapped_branch *known = place_of(mapper, branch);
+        if (known->from == branch->from && known->to == branch->to &&
+            known->version == mapper->version && known->version) {
+            *numbers++ = known->number;
+            known_branches++;
             continue;
         }
-        tally.inside += set->branch_infos.data[number].inside;
-        tally.impossible += set->branch_infos.data[number].impossible;
-        *numbers++ = number;
-        newer = number + 1;
+        *numbers = number_another(mapper, branch, &tally);
+        numbers += *numbers != CSP_NO_BRANCH;
     }
+    tally.inside += known_branches;
     mapper->numbers.len = (size_t)(numbers - mapper->numbers.data);
-    csp_sample_set_saw_branches(set, &tally, sample->count);
+    csp_sample_set_saw_branches(mapper->set, &tally, sample->count);
 }
 
 static void take_callchain(struct csp_sample_mapper *mapper, const struct csp_sample *sample,
@@ -212,7 +223,7 @@ uint64_t csp_sample_mapper_add(struct csp_sample_mapper *mapper, const struct cs
 void csp_sample_mapper_free(struct csp_sample_mapper *mapper)
 {
     free(mapper->ours);
+    free(mapper->known);
     csp_vec_free(&mapper->frames);
     csp_vec_free(&mapper->numbers);
-    csp_vec_free(&mapper->before);
 }

@@ -1,7 +1,4 @@
-/* Recorded samples, whose addresses are those of their processes, into a set of the program's.
- *
- * Programs repeat themselves: before a branch mostly came the one that came before it the last
- * time. So that one is looked at first, and only another one is looked for. */
+/* Recorded samples, whose addresses are those of their processes, into a set of the program's. */
 #ifndef CSP_PROFGEN_SAMPLE_MAPPER_H
 #define CSP_PROFGEN_SAMPLE_MAPPER_H
 
@@ -16,11 +13,19 @@ struct csp_address_stretch {
 
 enum { CSP_MAPPER_STRETCHES = 4 };
 
+/* A branch as it was recorded, both ends of which are in the program. */
+struct csp_mapped_branch {
+    uint64_t from, to;
+    uint32_t version; /* of the space that it was recorded in; 0: none */
+    uint32_t number;  /* of the set's branch that it is */
+};
+
 struct csp_sample_mapper {
     const struct csp_program *program;
     const struct csp_spaces *spaces;
-    uint8_t *ours;              /* by number of the file: it is the program */
-    struct csp_sample_set *set; /* to add to; may change from sample to sample */
+    uint8_t *ours;                   /* by number of the file: it is the program */
+    struct csp_sample_set *set;      /* to add to */
+    struct csp_mapped_branch *known; /* branches that were met lately, each at its own place */
     /* Of the last addresses, in the space `version` of `pid`, which is what it is from `from` to
      * `to`. */
     struct csp_address_stretch stretches[CSP_MAPPER_STRETCHES];
@@ -29,7 +34,6 @@ struct csp_sample_mapper {
     uint64_t from, to, time;
     CSP_VEC(uint64_t) frames;
     CSP_VEC(uint32_t) numbers;
-    CSP_VEC(uint32_t) before; /* each branch came which; numbers and 1, 0 is none */
 };
 
 /* Finds the program among the files of a recording: that of the same build-id or, where one has
@@ -38,6 +42,8 @@ struct csp_sample_mapper {
 size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
                                const struct csp_spaces *spaces,
                                const struct csp_build_id **another);
+/* Samples go into this set from now on, after it was emptied too. */
+void csp_sample_mapper_into(struct csp_sample_mapper *mapper, struct csp_sample_set *set);
 /* Adds a sample. Returns where in the program it was taken, or CSP_EXTERNAL. */
 uint64_t csp_sample_mapper_add(struct csp_sample_mapper *mapper, const struct csp_sample *sample);
 void csp_sample_mapper_free(struct csp_sample_mapper *mapper);
