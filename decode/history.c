@@ -46,6 +46,19 @@ void csp_history_of_window(const struct csp_windows *list, const struct csp_wind
     }
 }
 
+void csp_history_fetch(const struct csp_windows *list, const struct csp_window *window)
+{
+    enum { LINE = 64 };
+    if (!window->run_len)
+        return;
+    const struct csp_run *first = list->runs.data + window->run_first;
+    const struct csp_run *last = first + window->run_len - 1;
+    const char *at = (const char *)(list->branches.data + first->branch_first);
+    const char *end = (const char *)(list->branches.data + last->branch_first + last->branch_len);
+    for (; at < end; at += LINE)
+        __builtin_prefetch(at);
+}
+
 void csp_history_free(struct csp_history *history)
 {
     csp_vec_free(&history->branches);

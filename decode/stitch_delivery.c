@@ -26,19 +26,27 @@ void csp_deliverer_init(struct csp_deliverer *deliverer, const struct csp_stitch
     deliverer->texts = csp_calloc(csp_ordered_slots(options->threads), sizeof *deliverer->texts);
 }
 
+/* The window of a pause, or null. */
+static const struct csp_window *window_of(const struct csp_delivery *delivery, size_t number,
+                                          const struct csp_windows **list)
+{
+    const struct csp_stitch_pair *pair = &delivery->pairs[number];
+    if (pair->window == CSP_STITCH_NONE)
+        return NULL;
+    const struct csp_held_window *held = &delivery->windows[pair->window];
+    *list = &held->part->lists[held->list];
+    return &(*list)->windows.data[held->number];
+}
+
 static struct csp_sample make_sample(const struct csp_delivery *delivery, size_t number,
                                      struct csp_stitched_maker *maker)
 {
-    const struct csp_stitch_pair *pair = &delivery->pairs[number];
-    const struct csp_windows *list = NULL;
-    const struct csp_window *window = NULL;
-    if (pair->window != CSP_STITCH_NONE) {
-        const struct csp_held_window *held = &delivery->windows[pair->window];
-        list = &held->part->lists[held->list];
-        window = &list->windows.data[held->number];
-    }
-    return csp_stitched_sample(maker, delivery->stream, delivery->first + number, pair, list,
-                               window);
+    const struct csp_windows *list = NULL, *next_list;
+    const struct csp_window *window = window_of(delivery, number, &list), *next;
+    if (number + 1 < delivery->count && (next = window_of(delivery, number + 1, &next_list)))
+        csp_history_fetch(next_list, next);
+    return csp_stitched_sample(maker, delivery->stream, delivery->first + number,
+                               &delivery->pairs[number], list, window);
 }
 
 static size_t shard_end(const struct csp_delivery *delivery, size_t shard)
