@@ -12,9 +12,14 @@ struct csp_clock_anchor {
     uint64_t trace, sample;
 };
 
+/* By how much of the trace's time the offset grows, of anchors in order of that; a quarter of them
+ * may be wrong. 0 for fewer than two. */
+double csp_clock_drift(const struct csp_clock_anchor *anchors, size_t count);
+
 struct csp_clock_fit {
-    struct csp_clock_anchor *knots; /* between them, and beyond, the offset is linear */
+    struct csp_clock_anchor *knots; /* between them the offset is linear */
     size_t knot_len;
+    double drift;       /* by which the offset grows before the first and behind the last */
     uint64_t precision; /* half of the anchors are nearer to the fit than this */
 };
 

@@ -53,7 +53,8 @@ static void take_trace_time(struct csp_stitch_state *state)
                    state->stream->windows[i].last_time);
 }
 
-/* Windows and pauses are both in order, so each window inherits its neighbours' bounds. */
+/* Windows and pauses are both in order, so each window inherits its neighbours' bounds. What may be
+ * two windows has a time that may be read from the middle of a packet: it bounds none. */
 static void find_bounds(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
@@ -121,12 +122,13 @@ static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t
     return pause;
 }
 
-/* The lags of the windows of which the end's time is known, by the pauses that follow them where
- * the PCs agree, in order; how many those are, and how many the PCs contradict. */
-static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitch_trust *counts)
+/* The windows of which the end's time is known, and the pauses that follow them where the PCs
+ * agree, in order; how many those are, and how many the PCs contradict. */
+static struct csp_clock_anchor *find_followers(const struct csp_stitch_state *state,
+                                               struct csp_stitch_trust *counts)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    int64_t *lags = csp_malloc(stream->window_len * sizeof *lags);
+    struct csp_clock_anchor *found = csp_malloc(stream->window_len * sizeof *found);
     uint32_t next = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         if (!state->bounds[i].end || stream->windows[i].cut || stream->windows[i].unsure)
@@ -137,11 +139,11 @@ static int64_t *find_lags(const struct csp_stitch_state *state, struct csp_stitc
         next = j;
         const struct csp_stitch_pause *pause = &stream->pauses[j];
         if (pc_agrees(&stream->windows[i], pause))
-            lags[counts->agree++] = (int64_t)(pause->time - state->bounds[i].end);
+            found[counts->agree++] = (struct csp_clock_anchor){state->bounds[i].end, pause->time};
         else if (pc_contradicts(&stream->windows[i], pause))
             counts->contradict++;
     }
-    return lags;
+    return found;
 }
 
 /* The twentieth part of the distances is not longer; INT64_MAX / 2 without any. */
@@ -174,14 +176,43 @@ static int64_t spacing_at_least(const struct csp_stitch_state *state)
 /* Of all lags; 0 without any. */
 struct lags {
     int64_t min, low, median, max; /* `low`: the twentieth part is not longer */
+    bool drifts; /* from the first to the last they change by more than they scatter */
 };
 
-static struct lags sum_up(const int64_t *lags, size_t count)
+/* The upper side is measured by the lower one: where samples were lost, a window's first pause is a
+ * later one, and such pairs must not widen what is believed. */
+static int64_t spread_of(const struct lags *lags)
+{
+    return 4 * (lags->median - lags->low);
+}
+
+/* Lags as they would be without a drift. */
+static struct lags sum_up_but(double drift, const struct csp_clock_anchor *found, size_t count)
+{
+    int64_t *lags = csp_malloc(count * sizeof *lags);
+    for (size_t i = 0; i < count; i++)
+        lags[i] = (int64_t)(found[i].sample - found[i].trace) -
+                  (int64_t)(drift * (double)(found[i].trace - found[0].trace));
+    struct lags sum = {.min = csp_nth(lags, count, 0),
+                       .low = csp_nth(lags, count, count / 20),
+                       .median = csp_nth(lags, count, count / 2),
+                       .max = csp_nth(lags, count, count - 1)};
+    free(lags);
+    return sum;
+}
+
+static struct lags sum_up(const struct csp_clock_anchor *found, size_t count, uint64_t tolerance)
 {
     if (!count)
         return (struct lags){0};
-    return (struct lags){csp_nth(lags, count, 0), csp_nth(lags, count, count / 20),
-                         csp_nth(lags, count, count / 2), csp_nth(lags, count, count - 1)};
+    struct lags sum = sum_up_but(0, found, count);
+    double drift = csp_clock_drift(found, count);
+    int64_t change = (int64_t)(drift * (double)(found[count - 1].trace - found[0].trace));
+    if (count >= CSP_PAIRS_THAT_TELL && (uint64_t)llabs(change) > tolerance) {
+        struct lags even = sum_up_but(drift, found, count);
+        sum.drifts = llabs(change) > spread_of(&even) + (int64_t)tolerance;
+    }
+    return sum;
 }
 
 static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const struct lags *lags,
@@ -190,33 +221,32 @@ static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const 
     int64_t precision = (int64_t)state->tolerance;
     if (count < CSP_PAIRS_THAT_TELL)
         return (struct csp_stitch_lag){true, -precision, most};
-    /* The upper side is measured by the lower one: where samples were lost, a window's first pause
-     * is a later one, and such pairs must not widen what is believed. */
-    int64_t spread = lags->median - lags->low;
     return (struct csp_stitch_lag){true, lags->min - precision,
-                                   lags->median + 4 * spread + precision};
+                                   lags->median + spread_of(lags) + precision};
 }
 
-/* Whether what the PCs say of a stream's times speaks for them. Too few pairs may agree by chance:
- * then all streams' together tell. */
+/* Whether the PCs speak for the times: those of this stream, in which few pairs may agree by
+ * chance, and those of all streams. */
 static bool is_believed(const struct csp_stitch_trust *own, const struct csp_stitch_trust *all)
 {
-    if (own->agree + own->contradict >= CSP_PAIRS_THAT_TELL)
-        return own->agree > own->contradict;
-    return !all || all->agree >= 2 * all->contradict;
+    bool tells = own->agree + own->contradict >= CSP_PAIRS_THAT_TELL;
+    if (tells && own->agree <= own->contradict)
+        return false;
+    return !all || all->agree >= (tells ? 1 : 2) * all->contradict;
 }
 
 /* Learns the lag. False when the PCs mostly contradict the times, or samples would come later than
- * the next window's. `all`: what is known of these times from all streams, or null. */
+ * the next window's, or ever later: the clocks are two, that agree for a while. `all`: what is
+ * known of these times from all streams, or null. */
 static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_trust *all,
                       struct csp_stitch_clock *clock)
 {
     struct csp_stitch_trust own = {0};
-    int64_t *found = find_lags(state, &own);
-    struct lags lags = sum_up(found, own.agree);
+    struct csp_clock_anchor *found = find_followers(state, &own);
+    struct lags lags = sum_up(found, own.agree, state->tolerance);
     free(found);
     int64_t most = spacing_at_least(state) + (int64_t)state->tolerance;
-    bool possible = own.agree < CSP_PAIRS_THAT_TELL || lags.median <= most;
+    bool possible = own.agree < CSP_PAIRS_THAT_TELL || (lags.median <= most && !lags.drifts);
     bool believed = possible && is_believed(&own, all);
     if (believed) {
         state->lag = lag_of(state, &lags, own.agree, most);
@@ -326,7 +356,9 @@ void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch
     state->use_records = false;
     take_trace_time(state);
     find_bounds(state);
-    free(find_lags(state, &own));
-    trust->agree += own.agree;
-    trust->contradict += own.contradict;
+    struct csp_clock_anchor *found = find_followers(state, &own);
+    bool drifts = sum_up(found, own.agree, state->tolerance).drifts;
+    free(found);
+    trust->agree += drifts ? 0 : own.agree;
+    trust->contradict += own.contradict + (drifts ? own.agree : 0);
 }
