@@ -67,11 +67,13 @@ static bool has_ended(const struct csp_stitch_state *state, uint32_t window, uin
 static bool begins_as_its_own(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     const struct csp_stitch_resume *resume = state->opened_by[pause];
-    return w->unsure &&
-           (!window || has_ended(state, window - 1, state->stream->pauses[pause].time)) && resume &&
-           resume->pc && resume->pc == w->start_pc &&
-           context_agrees(w, &state->stream->pauses[pause]);
+    if (!w->unsure || !resume || !resume->pc || resume->pc != w->start_pc || !context_agrees(w, p))
+        return false;
+    if (w->begun_by && resume->time > w->begun_by + state->stream->tolerance)
+        return false;
+    return !window || has_ended(state, window - 1, p->time);
 }
 
 static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *pairs)
@@ -247,7 +249,8 @@ static void choose_in_reverse(struct cut_windows *all)
 static bool any_fits(const struct cut_windows *all, const struct seeker *seeker)
 {
     for (uint32_t i = seeker->first; i < seeker->last; i++)
-        if (!all->taken[i] && fits(all, i, seeker) != CSP_OPENING_EXCLUDES)
+        if ((!all->taken[i] && fits(all, i, seeker) != CSP_OPENING_EXCLUDES) ||
+            begins_as_its_own(all->state, all->cut[i], seeker->pause))
             return true;
     return false;
 }

@@ -70,5 +70,7 @@ enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32
         return CSP_OPENING_UNKNOWN;
     if (begins && resume->pc && resume->pc != w->start_pc)
         return CSP_OPENING_EXCLUDES;
+    if (w->unsure && resume->pc != w->start_pc)
+        return CSP_OPENING_UNKNOWN;
     return bounds->last ? CSP_OPENING_TELLS : CSP_OPENING_ALLOWS;
 }

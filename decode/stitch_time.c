@@ -64,8 +64,9 @@ static void find_bounds(struct csp_stitch_state *state)
         struct csp_stitch_bounds *bounds = &state->bounds[i];
         bool by_record = state->use_records && window->drained;
         bounds->end = bounds->last ? bounds->last : by_record ? window->record_time : 0;
-        uint64_t end = bounds->end > tolerance ? bounds->end - tolerance : 0;
-        early = max_u64(early, max_u64(window->not_before, end));
+        early = max_u64(early, window->not_before);
+        if (bounds->end > tolerance && !window->unsure)
+            early = max_u64(early, bounds->end - tolerance);
         bounds->early = early;
     }
     for (uint32_t i = stream->window_len; i-- > 0;) {
@@ -75,10 +76,10 @@ static void find_bounds(struct csp_stitch_state *state)
         bool drained = state->use_records && window->drained;
         if (!drained && window->record_time)
             late = min_u64(late, window->record_time + tolerance);
-        if (state->lag.known && bounds->end && !window->cut)
+        if (state->lag.known && bounds->end && !window->cut && !window->unsure)
             late = min_u64(late, bounds->end + (uint64_t)max_i64(state->lag.high, 0));
         bounds->late = late;
-        if (bounds->first)
+        if (bounds->first && !window->unsure)
             late = min_u64(late, bounds->first + tolerance);
         if (drained && window->not_before && window->record_time)
             late = min_u64(late, window->record_time);

@@ -214,10 +214,11 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .first_time = no_time ? 0 : sample_time(stitcher, first->first_ts),
         .last_time = no_time ? 0 : sample_time(stitcher, last->last_ts),
         .cut = window->cut,
-        .unsure = window->unsure,
+        .unsure = window->unsure || (window->carried && chunk->holes),
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
         .not_before = pending->before[window->carried],
+        .begun_by = window->carried && chunk->since != UINT64_MAX ? chunk->since : 0,
         /* That a sample found it newest does not say that it closed it. */
         .drained = done->whole && done->count == 1 && !chunk->snapshot && !chunk->continues &&
                    !window->carried,

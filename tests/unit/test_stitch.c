@@ -1,56 +1,10 @@
 /* Which window belongs to which pause sample: each case is a small stream and the pairs expected.
  */
-#include "unit.h"
+#include "stitch_cases.h"
 
 #include "base/alloc.h"
-#include "decode/stitch.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-enum { MAX = 16, NONE = -1 };
-
-#define W(start, end, t0, t1)                                                                      \
-    {.start_pc = (start), .end_pc = (end), .first_time = (t0), .last_time = (t1)}
-#define P(when, where) {.time = (when), .pc = (where)}
-
-struct stream_case {
-    struct csp_stitch_window windows[MAX];
-    struct csp_stitch_pause pauses[MAX];
-    struct csp_stitch_resume resumes[MAX];
-    uint64_t losses[MAX], switches[MAX];
-    uint32_t window_len, pause_len, resume_len, loss_len, switch_len;
-    struct {
-        int window;
-        enum csp_verdict verdict;
-        enum csp_unstitched reason;
-    } expected[MAX];
-};
-
-static void check(const struct stream_case *c)
-{
-    struct csp_stitch_stream stream = {
-        .windows = c->windows,
-        .window_len = c->window_len,
-        .pauses = c->pauses,
-        .pause_len = c->pause_len,
-        .resumes = c->resumes,
-        .resume_len = c->resume_len,
-        .losses = c->losses,
-        .loss_len = c->loss_len,
-        .switches = c->switches,
-        .switch_len = c->switch_len,
-        .tolerance = 1,
-    };
-    struct csp_stitch_pair pairs[MAX];
-    struct csp_stitch_clock clock;
-    csp_stitch(&stream, NULL, pairs, &clock);
-    for (uint32_t j = 0; j < c->pause_len; j++) {
-        assert_int_equal(pairs[j].verdict, c->expected[j].verdict);
-        assert_int_equal(pairs[j].reason, c->expected[j].reason);
-        assert_int_equal((int)pairs[j].window, c->expected[j].window);
-    }
-}
 
 static void time_and_pc_together_are_exact(void **state)
 {
@@ -345,35 +299,6 @@ static void a_lag_longer_than_the_time_between_windows_is_none(void **state)
     check(&c);
 }
 
-/* The first window's end and the second's beginning are missing, and the record that would have
- * told: they look like one. It did not begin when the second pause's own window did, but may have
- * begun as the first's. */
-static void two_windows_that_look_like_one_are_none(void **state)
-{
-    (void)state;
-    static const struct stream_case c = {
-        .windows = {{.start_pc = 0x10,
-                     .end_pc = 0xa0,
-                     .first_time = 100,
-                     .last_time = 210,
-                     .unsure = true},
-                    {.start_pc = 0x30,
-                     .end_pc = 0xa0,
-                     .first_time = 300,
-                     .last_time = 310,
-                     .unsure = true}},
-        .window_len = 2,
-        .pauses = {P(112, 0xb0), P(212, 0xa0), P(312, 0xa0)},
-        .pause_len = 3,
-        .resumes = {{99, 0x10}, {199, 0x20}, {299, 0x30}},
-        .resume_len = 3,
-        .expected = {{NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD},
-                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_CUT},
-                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
-    };
-    check(&c);
-}
-
 /* Without time, a skidded sample looks like one whose window was lost, beside a window whose sample
  * was. */
 static void without_time_ended_elsewhere_and_lost_are_not_told_apart(void **state)
@@ -494,7 +419,6 @@ int main(void)
         cmocka_unit_test(what_few_windows_cannot_tell_of_the_clock_other_streams_do),
         cmocka_unit_test(a_survey_counts_what_pcs_say_of_the_times),
         cmocka_unit_test(a_lag_longer_than_the_time_between_windows_is_none),
-        cmocka_unit_test(two_windows_that_look_like_one_are_none),
         cmocka_unit_test(without_time_ended_elsewhere_and_lost_are_not_told_apart),
         cmocka_unit_test(a_window_that_was_opened_elsewhere_is_another_ones),
         cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
