@@ -76,7 +76,7 @@ measure() {
 measure_perf() {
     local name=$1
     shift
-    measure "$name" "for data in $*; do perf script -i \$data $itrace -F brstack --show-mmap-events 2>/dev/null; done >perf.text && $profgen --perfscript=perf.text && test -s out"
+    measure "$name" "for data in $*; do perf --buildid-dir builds script -i \$data $itrace -F brstack --show-mmap-events 2>/dev/null; done >perf.text && $profgen --perfscript=perf.text && test -s out"
 }
 
 # row TITLE NAME REFERENCE
@@ -109,7 +109,7 @@ bench() {
         measure data2 "$gen -i small.data --threads 2"
         measure_perf perf small.data
         measure perf2bolt "perf2bolt-22 -p small.data $itrace -o out $binary"
-        measure autofdo "perf inject -f -i small.data $itrace --strip -o injected && create_llvm_prof --binary=$binary --profile=injected --out=out"
+        measure autofdo "perf --buildid-dir builds inject -f -i small.data $itrace --strip -o injected && create_llvm_prof --binary=$binary --profile=injected --out=out"
     done
     printf '### %s: %d MB of text, %d samples; recordings of %d and %d MB\n\n' "$program" \
         $(($(stat -c %s text) / 1000000)) "$(grep -c '^ 0x' text)" \
