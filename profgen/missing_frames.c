@@ -168,10 +168,9 @@ struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *p
     frames->passed = csp_calloc(functions + 1, sizeof *frames->passed);
     frames->distance = csp_calloc(functions + 1, sizeof *frames->distance);
     memset(frames->distance, 0xff, functions * sizeof *frames->distance);
-    for (size_t i = 0; i < counters->branches.counts.len; i++) {
-        struct csp_counter branch = csp_counters_at(&counters->branches, i);
-        learn(frames, branch.from, branch.to);
-    }
+    const struct csp_pairs *branches = &counters->branches.spans;
+    for (size_t i = 0; i < branches->list.len; i++)
+        learn(frames, branches->list.data[i].first, branches->list.data[i].second);
     sort_calls(frames);
     sort_jumps(frames);
     return frames;
