@@ -10,12 +10,16 @@ static uint32_t *free_slot(const struct csp_numbers *numbers, uint64_t number)
 
 static void grow(struct csp_numbers *numbers)
 {
+    enum { AHEAD = 16 };
     uint32_t count = numbers->slots ? 2 * (numbers->mask + 1) : 64;
     free(numbers->slots);
     numbers->slots = csp_calloc(count, sizeof *numbers->slots);
     numbers->mask = count - 1;
-    for (uint32_t i = 0; i < numbers->list.len; i++)
+    for (uint32_t i = 0; i < numbers->list.len; i++) {
+        if (i + AHEAD < numbers->list.len)
+            csp_numbers_fetch(numbers, numbers->list.data[i + AHEAD]);
         *free_slot(numbers, numbers->list.data[i]) = i + 1;
+    }
 }
 
 uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number)

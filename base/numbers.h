@@ -41,6 +41,24 @@ static inline uint32_t csp_numbers_find(const struct csp_numbers *numbers, uint6
     }
 }
 
+/* Fetches where a number is looked for, for many that are looked up one after the other in a table
+ * larger than the processor's cache. */
+static inline void csp_numbers_fetch(const struct csp_numbers *numbers, uint64_t number)
+{
+    if (numbers->slots)
+        __builtin_prefetch(&numbers->slots[csp_numbers_hash(number) & numbers->mask]);
+}
+
+/* The same of the number itself, when that was fetched. Returns the place that it most likely has,
+ * or CSP_NUMBERS_NONE. */
+static inline uint32_t csp_numbers_fetch_number(const struct csp_numbers *numbers, uint64_t number)
+{
+    uint32_t slot = numbers->slots ? numbers->slots[csp_numbers_hash(number) & numbers->mask] : 0;
+    if (slot)
+        __builtin_prefetch(&numbers->list.data[slot - 1]);
+    return slot - 1;
+}
+
 /* The same as csp_numbers_add, for loops where nearly all numbers are known. */
 static inline uint32_t csp_numbers_at(struct csp_numbers *numbers, uint64_t number)
 {

@@ -124,9 +124,24 @@ void csp_context_drop(struct csp_context_tree *tree, uint32_t node)
     tree->nodes.data[node].edge = NO_EDGE;
 }
 
+/* A child, or CSP_PROFILE_TOP. While a tree is made, a child is mostly one of the newest few of its
+ * parent, or there are no others: these are at hand, and where else to look is not. */
+static uint32_t find_newest_first(const struct csp_context_tree *tree, uint32_t parent,
+                                  uint32_t edge)
+{
+    enum { FEW = 4 };
+    uint32_t child = csp_context_children(tree, parent);
+    for (int i = 0; child && i < FEW; i++) {
+        if (tree->nodes.data[child - 1].edge == edge)
+            return child - 1;
+        child = tree->nodes.data[child - 1].next;
+    }
+    return child ? csp_context_find(tree, parent, edge) : CSP_PROFILE_TOP;
+}
+
 uint32_t csp_context_child_at(struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
 {
-    uint32_t known = csp_context_find(tree, parent, edge);
+    uint32_t known = find_newest_first(tree, parent, edge);
     if (known != CSP_PROFILE_TOP)
         return known;
     csp_vec_push(&tree->nodes, (struct csp_context_node){.edge = NO_EDGE});

@@ -12,20 +12,25 @@ static size_t same_frames(const struct csp_counters *counters, const uint64_t *c
     return same;
 }
 
-static uint32_t frame_of(struct csp_counters *counters, const uint64_t *calls, size_t count)
+uint32_t csp_counters_frame_in(struct csp_counters *counters, uint32_t caller, uint64_t call)
+{
+    return csp_pairs_at(&counters->frames, caller, call) + 1;
+}
+
+uint32_t csp_counters_frame(struct csp_counters *counters, const uint64_t *calls, size_t count)
 {
     size_t same = same_frames(counters, calls, count);
     uint32_t frame = same ? counters->last_frames.data[same - 1] : 0;
     counters->last.len = counters->last_frames.len = same;
     for (size_t i = same; i < count; i++) {
-        frame = csp_pairs_at(&counters->frames, frame, calls[i]) + 1;
+        frame = csp_counters_frame_in(counters, frame, calls[i]);
         csp_vec_push(&counters->last, calls[i]);
         csp_vec_push(&counters->last_frames, frame);
     }
     return frame;
 }
 
-static uint32_t context_of(struct csp_counters *counters, uint32_t frame)
+uint32_t csp_counters_context_at(struct csp_counters *counters, uint32_t frame)
 {
     while (counters->by_frame.len <= counters->frames.list.len)
         csp_vec_push(&counters->by_frame, 0);
@@ -39,7 +44,7 @@ static uint32_t context_of(struct csp_counters *counters, uint32_t frame)
 
 uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count)
 {
-    return context_of(counters, frame_of(counters, calls, count));
+    return csp_counters_context_at(counters, csp_counters_frame(counters, calls, count));
 }
 
 void csp_counters_calls(const struct csp_counters *counters, uint32_t context, csp_calls *calls)
@@ -76,6 +81,25 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
     csp_counters_add_span(table, context, csp_counters_span(table, from, to), count);
 }
 
+static uint64_t key_of(const struct csp_counted *counted)
+{
+    return (uint64_t)counted->context << 32 | counted->span;
+}
+
+void csp_counters_add_many(struct csp_counter_table *table, const struct csp_counted *counted,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        csp_numbers_fetch(&table->keys, key_of(&counted[i]));
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = csp_numbers_fetch_number(&table->keys, key_of(&counted[i]));
+        if (id != CSP_NUMBERS_NONE)
+            __builtin_prefetch(&table->counts.data[id], 1);
+    }
+    for (size_t i = 0; i < count; i++)
+        csp_counters_add_span(table, counted[i].context, counted[i].span, counted[i].count);
+}
+
 static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,
                         const uint32_t *contexts)
 {
@@ -84,10 +108,15 @@ static void merge_table(struct csp_counter_table *table, const struct csp_counte
     for (size_t i = 0; i < count; i++)
         spans[i] = csp_pairs_at(&table->spans, other->spans.list.data[i].first,
                                 other->spans.list.data[i].second);
-    for (size_t i = 0; i < other->counts.len; i++) {
-        uint64_t key = other->keys.list.data[i];
-        csp_counters_add_span(table, contexts[key >> 32], spans[(uint32_t)key],
-                              other->counts.data[i]);
+    struct csp_counted counted[CSP_COUNTED_AT_ONCE];
+    for (size_t i = 0; i < other->counts.len;) {
+        size_t len = 0;
+        for (; len < CSP_COUNTED_AT_ONCE && i < other->counts.len; i++) {
+            uint64_t key = other->keys.list.data[i];
+            counted[len++] = (struct csp_counted){other->counts.data[i], contexts[key >> 32],
+                                                  spans[(uint32_t)key]};
+        }
+        csp_counters_add_many(table, counted, len);
     }
     free(spans);
 }
@@ -104,7 +133,7 @@ static uint32_t *merge_contexts(struct csp_counters *counters, const struct csp_
                                      other->frames.list.data[i].second) +
                         1;
     for (size_t i = 0; i < count; i++) {
-        contexts[i] = context_of(counters, frames[other->contexts.data[i]]);
+        contexts[i] = csp_counters_context_at(counters, frames[other->contexts.data[i]]);
         if (csp_map_find(&other->called_contexts, i))
             *csp_map_at(&counters->called_contexts, contexts[i]) = 1;
     }

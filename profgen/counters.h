@@ -24,6 +24,14 @@ struct csp_counter_table {
     CSP_VEC(uint64_t) counts;
 };
 
+/* What is to be added to a counter, and how many of them are worth fetching together. */
+struct csp_counted {
+    uint64_t count;
+    uint32_t context, span;
+};
+
+enum { CSP_COUNTED_AT_ONCE = 32 };
+
 /* Arrays, root first: call addresses; or, in a profile by lines, numbers of frames
  * (profgen/lines.h) that end with the function itself. */
 typedef CSP_VEC(uint64_t) csp_calls;
@@ -40,6 +48,11 @@ struct csp_counters {
 
 /* The number of a context, new or old. */
 uint32_t csp_counters_context(struct csp_counters *counters, const uint64_t *calls, size_t count);
+/* The same in steps: the innermost frame of calls + 1 (0: there are none), that of a call in a
+ * frame, and the context that ends there. */
+uint32_t csp_counters_frame(struct csp_counters *counters, const uint64_t *calls, size_t count);
+uint32_t csp_counters_frame_in(struct csp_counters *counters, uint32_t caller, uint64_t call);
+uint32_t csp_counters_context_at(struct csp_counters *counters, uint32_t frame);
 /* The calls of a context: they replace what is in `calls`. */
 void csp_counters_calls(const struct csp_counters *counters, uint32_t context, csp_calls *calls);
 void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_t from, uint64_t to,
@@ -48,6 +61,10 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
 uint32_t csp_counters_span(struct csp_counter_table *table, uint64_t from, uint64_t to);
 void csp_counters_add_span(struct csp_counter_table *table, uint32_t context, uint32_t span,
                            uint64_t count);
+/* Adds to many counters at once, which are fetched together: a table is larger than the processor's
+ * cache. */
+void csp_counters_add_many(struct csp_counter_table *table, const struct csp_counted *counted,
+                           size_t count);
 /* Adds all of other counters of the same program. */
 void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other);
 /* All counters of a table, sorted by context, from, to; the caller frees the array. */

@@ -85,6 +85,39 @@ uint32_t *csp_sample_order_samples(const struct csp_sample_order *order)
     return sorted(order->set->counts.len, by_sample, (void *)(uintptr_t)order);
 }
 
+static int from_root(const void *a, const void *b, void *user)
+{
+    const struct csp_intern_entry *list =
+        ((const struct csp_sample_set *)user)->callers.entries.data;
+    const struct csp_intern_entry *x = &list[*(const uint32_t *)a];
+    const struct csp_intern_entry *y = &list[*(const uint32_t *)b];
+    const uint64_t *calls = x->data, *others = y->data;
+    size_t len = x->size / sizeof *calls, other_len = y->size / sizeof *others;
+    while (len && other_len)
+        if (calls[--len] != others[--other_len])
+            return compare(calls[len], others[other_len]);
+    return compare(len, other_len);
+}
+
+uint32_t *csp_samples_by_callers(const struct csp_sample_set *set)
+{
+    size_t callers_len = set->callers.entries.len, count = set->counts.len;
+    uint32_t *callers = sorted(callers_len, from_root, (void *)(uintptr_t)set);
+    uint32_t *ranks = ranks_of(callers, callers_len);
+    uint32_t *at = csp_calloc(callers_len + 1, sizeof *at); /* by rank: where its samples go */
+    uint32_t *numbers = csp_malloc((count + 1) * sizeof *numbers);
+    for (size_t i = 0; i < count; i++)
+        at[ranks[csp_sample_set_at(set, i)->callers] + 1]++;
+    for (size_t i = 0; i < callers_len; i++)
+        at[i + 1] += at[i];
+    for (uint32_t i = 0; i < count; i++)
+        numbers[at[ranks[csp_sample_set_at(set, i)->callers]]++] = i;
+    free(callers);
+    free(ranks);
+    free(at);
+    return numbers;
+}
+
 void csp_sample_order_free(struct csp_sample_order *order)
 {
     free(order->branches);

@@ -19,4 +19,8 @@ int csp_sample_order_compare(const struct csp_sample_order *order, const struct 
 uint32_t *csp_sample_order_samples(const struct csp_sample_order *order);
 void csp_sample_order_free(struct csp_sample_order *order);
 
+/* The numbers of a set's samples, those whose callers are alike from the root on side by side; to
+ * be freed. */
+uint32_t *csp_samples_by_callers(const struct csp_sample_set *set);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "base/saturate.h"
 #include "profgen/sample_history.h"
+#include "profgen/sample_order.h"
 #include "profgen/unwind_step.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@
  * have been seen, or so many that the steps take much memory. */
 
 enum {
-    MOST_STEPS = 1 << 20,
+    MOST_STEPS = 1 << 16,
     MET_BITS = 14, /* of the number of places for steps that were met lately */
 };
 
@@ -38,7 +39,8 @@ struct met {
 struct worker {
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
-    size_t first, end;       /* samples of the set */
+    const uint32_t *order;   /* of the set's samples, … */
+    size_t first, end;       /* … of which these are the worker's */
     struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys; /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
@@ -110,6 +112,7 @@ static void count_steps(struct worker *worker)
         csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
                            worker->steps.data[i].count);
     }
+    csp_unwinder_flush(&worker->unwinder);
     csp_numbers_free(&worker->keys);
     worker->steps.len = 0;
     memset(worker->met, 0, sizeof *worker->met << MET_BITS);
@@ -168,12 +171,13 @@ static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
                              count);
 }
 
-static void run(void *user, unsigned number)
+static void run(void *user, unsigned id)
 {
-    struct worker *worker = (struct worker *)user + number;
+    struct worker *worker = (struct worker *)user + id;
     for (size_t i = worker->first; i < worker->end; i++) {
-        if (worker->set->counts.data[i])
-            unwind_sample(worker, i, worker->set->counts.data[i]);
+        uint32_t number = worker->order[i];
+        if (worker->set->counts.data[number])
+            unwind_sample(worker, number, worker->set->counts.data[number]);
         if (worker->steps.len > MOST_STEPS)
             count_steps(worker);
     }
@@ -216,10 +220,12 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     /* Lines are looked up one at a time. */
     unsigned count = lines || !options->threads ? 1 : options->threads;
     struct worker *workers = csp_calloc(count, sizeof *workers);
+    uint32_t *order = csp_samples_by_callers(set);
     for (unsigned i = 0; i < count; i++) {
         struct worker *worker = &workers[i];
         worker->set = set;
         worker->met = csp_calloc((size_t)1 << MET_BITS, sizeof *worker->met);
+        worker->order = order;
         worker->first = set->counts.len * i / count;
         worker->end = set->counts.len * (i + 1) / count;
         csp_history_reader_begin(&worker->history, program);
@@ -238,5 +244,6 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
         add_stats(stats, &workers[i].stats);
         free_worker(&workers[i]);
     }
+    free(order);
     free(workers);
 }

@@ -52,7 +52,7 @@ static uint32_t make_line_context(struct csp_unwinder *unwinder, uint32_t stack,
 }
 
 /* The calls that make a context are without recursion. */
-static uint32_t make_context(struct csp_unwinder *unwinder, uint32_t stack)
+static uint32_t make_frame(struct csp_unwinder *unwinder, uint32_t stack)
 {
     gather_calls(unwinder, stack);
     size_t count = unwinder->scratch.len;
@@ -64,7 +64,50 @@ static uint32_t make_context(struct csp_unwinder *unwinder, uint32_t stack)
         calls += count - (size_t)most;
         count = (size_t)most;
     }
-    return csp_counters_context(unwinder->counters, calls, count);
+    return csp_counters_frame(unwinder->counters, calls, count);
+}
+
+/* Whether a call is among those of a stack after its last external frame. */
+static bool has_call(const struct csp_unwinder *unwinder, uint32_t stack, uint64_t call)
+{
+    for (uint32_t up = stack; up >= CSP_STACK_FIRST; up = caller_of(unwinder, up)) {
+        uint64_t other = call_of(unwinder, up)->second;
+        if (other == call || other == CSP_EXTERNAL)
+            return other == call;
+    }
+    return false;
+}
+
+/* A call that is not among its callers repeats nothing: without recursion, its stack is the
+ * caller's without recursion and that call. */
+static uint32_t make_frame_in(struct csp_unwinder *unwinder, uint32_t stack, uint32_t caller_frame)
+{
+    uint32_t caller = caller_of(unwinder, stack);
+    uint64_t call = call_of(unwinder, stack)->second;
+    if (call == CSP_EXTERNAL)
+        return 0;
+    if (call == NO_FRAME)
+        return caller_frame;
+    if (unwinder->options->max_context_depth >= 0 || has_call(unwinder, caller, call))
+        return make_frame(unwinder, stack);
+    return csp_counters_frame_in(unwinder->counters, caller_frame, call);
+}
+
+/* The frame of a stack, and of all its callers that were not asked for before. */
+static uint32_t frame_of(struct csp_unwinder *unwinder, uint32_t stack)
+{
+    struct csp_stack_context *contexts = unwinder->contexts.data;
+    uint32_t up = stack, frame = 0;
+    unwinder->pending.len = 0;
+    for (; up >= CSP_STACK_FIRST && contexts[up].frame == UINT32_MAX; up = caller_of(unwinder, up))
+        csp_vec_push(&unwinder->pending, up);
+    if (up >= CSP_STACK_FIRST)
+        frame = contexts[up].frame;
+    while (unwinder->pending.len) {
+        up = unwinder->pending.data[--unwinder->pending.len];
+        contexts[up].frame = frame = make_frame_in(unwinder, up, frame);
+    }
+    return frame;
 }
 
 static uint32_t line_context_of(struct csp_unwinder *unwinder, uint32_t stack, uint64_t leaf)
@@ -80,11 +123,31 @@ static uint32_t context_of(struct csp_unwinder *unwinder, uint32_t stack, uint64
     if (unwinder->lines)
         return line_context_of(unwinder, stack, leaf);
     while (unwinder->contexts.len <= stack)
-        csp_vec_push(&unwinder->contexts, 0);
-    uint32_t *context = &unwinder->contexts.data[stack];
-    if (!*context)
-        *context = make_context(unwinder, stack) + 1;
-    return *context - 1;
+        csp_vec_push(&unwinder->contexts, (struct csp_stack_context){.frame = UINT32_MAX});
+    struct csp_stack_context *known = &unwinder->contexts.data[stack];
+    if (!known->context)
+        known->context = csp_counters_context_at(unwinder->counters, frame_of(unwinder, stack)) + 1;
+    return known->context - 1;
+}
+
+static void add_counted(struct csp_counter_table *table, struct csp_counted_list *counted)
+{
+    csp_counters_add_many(table, counted->list, counted->len);
+    counted->len = 0;
+}
+
+static void add(struct csp_counter_table *table, struct csp_counted_list *counted, uint32_t context,
+                uint32_t span, uint64_t count)
+{
+    counted->list[counted->len++] = (struct csp_counted){count, context, span};
+    if (counted->len == CSP_COUNTED_AT_ONCE)
+        add_counted(table, counted);
+}
+
+void csp_unwinder_flush(struct csp_unwinder *unwinder)
+{
+    add_counted(&unwinder->counters->ranges, &unwinder->ranges);
+    add_counted(&unwinder->counters->branches, &unwinder->branches);
 }
 
 /* Cuts a range where inlining changes, from its end to its start. */
@@ -208,7 +271,7 @@ static void count_known_range(struct csp_unwinder *unwinder, const struct csp_un
     if (!run->range_known)
         run->range = csp_counters_span(ranges, step->to, step->newer_from);
     run->range_known = true;
-    csp_counters_add_span(ranges, context_of(unwinder, step->stack, step->to), run->range, count);
+    add(ranges, &unwinder->ranges, context_of(unwinder, step->stack, step->to), run->range, count);
 }
 
 static void count_run(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
@@ -257,7 +320,7 @@ void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_s
     if (!run->branch_known)
         run->branch = csp_counters_span(branches, step->from, step->to);
     run->branch_known = true;
-    csp_counters_add_span(branches, context, run->branch, count);
+    add(branches, &unwinder->branches, context, run->branch, count);
 }
 
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
@@ -279,6 +342,7 @@ void csp_unwinder_free(struct csp_unwinder *unwinder)
     csp_pairs_free(&unwinder->leaves);
     csp_vec_free(&unwinder->leaf_contexts);
     csp_vec_free(&unwinder->scratch);
+    csp_vec_free(&unwinder->pending);
     csp_repeats_free(&unwinder->repeats);
     csp_vec_free(&unwinder->line_context.frames);
 }

@@ -32,6 +32,18 @@ struct csp_unwind_run {
     uint64_t returned;      /* by a return: the call that it returns behind */
 };
 
+/* What the calls of a stack come to in the counters. */
+struct csp_stack_context {
+    uint32_t frame;   /* the innermost one + 1, 0: none; UINT32_MAX: not known yet */
+    uint32_t context; /* + 1; 0: not known yet */
+};
+
+/* Counters that are added to, not added yet. */
+struct csp_counted_list {
+    struct csp_counted list[CSP_COUNTED_AT_ONCE];
+    size_t len;
+};
+
 struct csp_unwinder {
     struct csp_program *program; /* changed only by looking up lines */
     const struct csp_unwind_options *options;
@@ -39,10 +51,12 @@ struct csp_unwinder {
     struct csp_unwind_stats *stats;
     struct csp_pairs calls; /* the caller's stack, call address */
     CSP_VEC(struct csp_unwind_run) runs;
-    CSP_VEC(uint32_t) contexts;      /* that a stack means, + 1; 0: not known yet */
+    CSP_VEC(struct csp_stack_context) contexts; /* by stack */
+    struct csp_counted_list ranges, branches;
     struct csp_pairs leaves;         /* by lines, contexts are of a stack and its leaf … */
     CSP_VEC(uint32_t) leaf_contexts; /* … these */
     CSP_VEC(uint64_t) scratch;
+    CSP_VEC(uint32_t) pending; /* stacks whose frames are being looked for */
     struct csp_repeats repeats;
     struct csp_line_context line_context;
     bool lines; /* contexts are by line */
@@ -66,6 +80,8 @@ void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_s
  * address of its last instruction, 0 when there is none. */
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
                           uint64_t last, uint64_t count);
+/* Adds what was counted to the counters. */
+void csp_unwinder_flush(struct csp_unwinder *unwinder);
 void csp_unwinder_free(struct csp_unwinder *unwinder);
 
 #endif
