@@ -8,10 +8,17 @@ static uint32_t *free_slot(const struct csp_numbers *numbers, uint64_t number)
     return &numbers->slots[i];
 }
 
+static bool is_full(const struct csp_numbers *numbers, uint32_t slots)
+{
+    return 3 * numbers->list.len > 2 * ((size_t)slots - 1);
+}
+
 static void grow(struct csp_numbers *numbers)
 {
     enum { AHEAD = 16 };
     uint32_t count = numbers->slots ? 2 * (numbers->mask + 1) : 64;
+    while (is_full(numbers, count))
+        count *= 2;
     free(numbers->slots);
     numbers->slots = csp_calloc(count, sizeof *numbers->slots);
     numbers->mask = count - 1;
@@ -24,10 +31,12 @@ static void grow(struct csp_numbers *numbers)
 
 uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number)
 {
+    if (!numbers->slots)
+        grow(numbers);
     uint32_t known = csp_numbers_find(numbers, number);
     if (known != CSP_NUMBERS_NONE)
         return known;
-    if (!numbers->slots || 3 * numbers->list.len > 2 * (size_t)numbers->mask)
+    if (is_full(numbers, numbers->mask + 1))
         grow(numbers);
     csp_vec_push(&numbers->list, number);
     *free_slot(numbers, number) = (uint32_t)numbers->list.len;

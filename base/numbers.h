@@ -5,13 +5,14 @@
 
 #include "base/vec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CSP_NUMBERS_NONE UINT32_MAX
 
 struct csp_numbers {
-    CSP_VEC(uint64_t) list;
-    uint32_t *slots; /* place in the list + 1, 0 is free; `mask` + 1 of them */
+    CSP_VEC(uint64_t) list; /* may be filled with distinct ones while there are no slots */
+    uint32_t *slots;        /* place in the list + 1, 0 is free; `mask` + 1 of them */
     uint32_t mask;
 };
 

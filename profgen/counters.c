@@ -86,8 +86,20 @@ static uint64_t key_of(const struct csp_counted *counted)
     return (uint64_t)counted->context << 32 | counted->span;
 }
 
-void csp_counters_add_many(struct csp_counter_table *table, const struct csp_counted *counted,
-                           size_t count)
+/* Those of a table without any: they are distinct. */
+static void put(struct csp_counter_table *table, const struct csp_counted *counted, size_t count)
+{
+    csp_vec_reserve(&table->keys.list, count);
+    csp_vec_reserve(&table->counts, count);
+    for (size_t i = 0; i < count; i++) {
+        csp_vec_push(&table->keys.list, key_of(&counted[i]));
+        csp_vec_push(&table->counts, counted[i].count);
+    }
+}
+
+/* They are fetched together: a table is larger than the processor's cache. */
+static void add_some(struct csp_counter_table *table, const struct csp_counted *counted,
+                     size_t count)
 {
     for (size_t i = 0; i < count; i++)
         csp_numbers_fetch(&table->keys, key_of(&counted[i]));
@@ -100,29 +112,31 @@ void csp_counters_add_many(struct csp_counter_table *table, const struct csp_cou
         csp_counters_add_span(table, counted[i].context, counted[i].span, counted[i].count);
 }
 
-static void merge_table(struct csp_counter_table *table, const struct csp_counter_table *other,
-                        const uint32_t *contexts)
+void csp_counters_add_many(struct csp_counter_table *table, const struct csp_counted *counted,
+                           size_t count)
+{
+    enum { AT_ONCE = 32 };
+    if (!table->counts.len) {
+        put(table, counted, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i += AT_ONCE)
+        add_some(table, counted + i, count - i < AT_ONCE ? count - i : AT_ONCE);
+}
+
+uint32_t *csp_counters_merge_spans(struct csp_counter_table *table,
+                                   const struct csp_counter_table *other)
 {
     size_t count = other->spans.list.len;
     uint32_t *spans = csp_malloc((count + 1) * sizeof *spans);
     for (size_t i = 0; i < count; i++)
         spans[i] = csp_pairs_at(&table->spans, other->spans.list.data[i].first,
                                 other->spans.list.data[i].second);
-    struct csp_counted counted[CSP_COUNTED_AT_ONCE];
-    for (size_t i = 0; i < other->counts.len;) {
-        size_t len = 0;
-        for (; len < CSP_COUNTED_AT_ONCE && i < other->counts.len; i++) {
-            uint64_t key = other->keys.list.data[i];
-            counted[len++] = (struct csp_counted){other->counts.data[i], contexts[key >> 32],
-                                                  spans[(uint32_t)key]};
-        }
-        csp_counters_add_many(table, counted, len);
-    }
-    free(spans);
+    return spans;
 }
 
-/* The number that each context of other counters has; the caller frees the array. */
-static uint32_t *merge_contexts(struct csp_counters *counters, const struct csp_counters *other)
+uint32_t *csp_counters_merge_contexts(struct csp_counters *counters,
+                                      const struct csp_counters *other)
 {
     size_t frame_len = other->frames.list.len, count = other->contexts.len;
     uint32_t *frames = csp_malloc((frame_len + 1) * sizeof *frames);
@@ -139,14 +153,6 @@ static uint32_t *merge_contexts(struct csp_counters *counters, const struct csp_
     }
     free(frames);
     return contexts;
-}
-
-void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other)
-{
-    uint32_t *contexts = merge_contexts(counters, other);
-    merge_table(&counters->ranges, &other->ranges, contexts);
-    merge_table(&counters->branches, &other->branches, contexts);
-    free(contexts);
 }
 
 static int by_key(const void *a, const void *b)

@@ -24,13 +24,11 @@ struct csp_counter_table {
     CSP_VEC(uint64_t) counts;
 };
 
-/* What is to be added to a counter, and how many of them are worth fetching together. */
+/* What is to be added to a counter. */
 struct csp_counted {
     uint64_t count;
     uint32_t context, span;
 };
-
-enum { CSP_COUNTED_AT_ONCE = 32 };
 
 /* Arrays, root first: call addresses; or, in a profile by lines, numbers of frames
  * (profgen/lines.h) that end with the function itself. */
@@ -61,12 +59,15 @@ void csp_counters_add(struct csp_counter_table *table, uint32_t context, uint64_
 uint32_t csp_counters_span(struct csp_counter_table *table, uint64_t from, uint64_t to);
 void csp_counters_add_span(struct csp_counter_table *table, uint32_t context, uint32_t span,
                            uint64_t count);
-/* Adds to many counters at once, which are fetched together: a table is larger than the processor's
- * cache. */
+/* Adds to many counters, each once. */
 void csp_counters_add_many(struct csp_counter_table *table, const struct csp_counted *counted,
                            size_t count);
-/* Adds all of other counters of the same program. */
-void csp_counters_merge(struct csp_counters *counters, const struct csp_counters *other);
+/* The numbers that the contexts of other counters of the same program, and the spans of another
+ * table, have in these, new or old; the caller frees the array. */
+uint32_t *csp_counters_merge_contexts(struct csp_counters *counters,
+                                      const struct csp_counters *other);
+uint32_t *csp_counters_merge_spans(struct csp_counter_table *table,
+                                   const struct csp_counter_table *other);
 /* All counters of a table, sorted by context, from, to; the caller frees the array. */
 struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table);
 /* The contexts, those with the same callers side by side; the caller frees the array. */

@@ -112,7 +112,6 @@ static void count_steps(struct worker *worker)
         csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
                            worker->steps.data[i].count);
     }
-    csp_unwinder_flush(&worker->unwinder);
     csp_numbers_free(&worker->keys);
     worker->steps.len = 0;
     memset(worker->met, 0, sizeof *worker->met << MET_BITS);
@@ -182,6 +181,29 @@ static void run(void *user, unsigned id)
             count_steps(worker);
     }
     count_steps(worker);
+    csp_counter_log_settle(&worker->unwinder.ranges);
+    csp_counter_log_settle(&worker->unwinder.branches);
+}
+
+/* Takes what another worker counted. */
+static void take_counted(struct worker *worker, const struct worker *other)
+{
+    struct csp_counters *counters = worker->unwinder.counters;
+    uint32_t *contexts = csp_counters_merge_contexts(counters, &other->counters);
+    uint32_t *ranges = csp_counters_merge_spans(&counters->ranges, &other->counters.ranges);
+    uint32_t *branches = csp_counters_merge_spans(&counters->branches, &other->counters.branches);
+    csp_counter_log_take(&worker->unwinder.ranges, &other->unwinder.ranges, contexts, ranges);
+    csp_counter_log_take(&worker->unwinder.branches, &other->unwinder.branches, contexts, branches);
+    free(contexts);
+    free(ranges);
+    free(branches);
+}
+
+static void end_counting(struct worker *worker)
+{
+    struct csp_unwinder *unwinder = &worker->unwinder;
+    csp_counter_log_end(&unwinder->ranges, &unwinder->counters->ranges);
+    csp_counter_log_end(&unwinder->branches, &unwinder->counters->branches);
 }
 
 static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
@@ -239,8 +261,11 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
         };
     }
     csp_parallel(count, run, workers);
-    for (unsigned i = 0; i < count; i++) {
-        csp_counters_merge(counters, &workers[i].counters);
+    for (unsigned i = count; i--;) {
+        if (i)
+            take_counted(workers, &workers[i]);
+        else
+            end_counting(workers);
         add_stats(stats, &workers[i].stats);
         free_worker(&workers[i]);
     }

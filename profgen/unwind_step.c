@@ -130,40 +130,26 @@ static uint32_t context_of(struct csp_unwinder *unwinder, uint32_t stack, uint64
     return known->context - 1;
 }
 
-static void add_counted(struct csp_counter_table *table, struct csp_counted_list *counted)
+static void add_range(struct csp_unwinder *unwinder, uint32_t context, uint64_t from, uint64_t to,
+                      uint64_t count)
 {
-    csp_counters_add_many(table, counted->list, counted->len);
-    counted->len = 0;
-}
-
-static void add(struct csp_counter_table *table, struct csp_counted_list *counted, uint32_t context,
-                uint32_t span, uint64_t count)
-{
-    counted->list[counted->len++] = (struct csp_counted){count, context, span};
-    if (counted->len == CSP_COUNTED_AT_ONCE)
-        add_counted(table, counted);
-}
-
-void csp_unwinder_flush(struct csp_unwinder *unwinder)
-{
-    add_counted(&unwinder->counters->ranges, &unwinder->ranges);
-    add_counted(&unwinder->counters->branches, &unwinder->branches);
+    uint32_t range = csp_counters_span(&unwinder->counters->ranges, from, to);
+    csp_counter_log_add(&unwinder->ranges, context, range, count);
 }
 
 /* Cuts a range where inlining changes, from its end to its start. */
 static void count_line_ranges(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
                               uint64_t to, uint64_t count)
 {
-    struct csp_counter_table *ranges = &unwinder->counters->ranges;
     for (uint64_t at = to; at > from;) {
         uint64_t before = csp_code_before(&unwinder->program->code, at);
         if (!csp_lines_same_inlining(unwinder->program, at, before)) {
-            csp_counters_add(ranges, context_of(unwinder, stack, at), at, to, count);
+            add_range(unwinder, context_of(unwinder, stack, at), at, to, count);
             to = before;
         }
         at = before;
     }
-    csp_counters_add(ranges, context_of(unwinder, stack, from), from, to, count);
+    add_range(unwinder, context_of(unwinder, stack, from), from, to, count);
 }
 
 static void count_range(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from, uint64_t to,
@@ -172,8 +158,7 @@ static void count_range(struct csp_unwinder *unwinder, uint32_t stack, uint64_t 
     if (unwinder->lines)
         count_line_ranges(unwinder, stack, from, to, count);
     else
-        csp_counters_add(&unwinder->counters->ranges, context_of(unwinder, stack, from), from, to,
-                         count);
+        add_range(unwinder, context_of(unwinder, stack, from), from, to, count);
 }
 
 /* What the straight run from where a branch went to where the next newer one left is. */
@@ -271,7 +256,8 @@ static void count_known_range(struct csp_unwinder *unwinder, const struct csp_un
     if (!run->range_known)
         run->range = csp_counters_span(ranges, step->to, step->newer_from);
     run->range_known = true;
-    add(ranges, &unwinder->ranges, context_of(unwinder, step->stack, step->to), run->range, count);
+    csp_counter_log_add(&unwinder->ranges, context_of(unwinder, step->stack, step->to), run->range,
+                        count);
 }
 
 static void count_run(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
@@ -320,7 +306,7 @@ void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_s
     if (!run->branch_known)
         run->branch = csp_counters_span(branches, step->from, step->to);
     run->branch_known = true;
-    add(branches, &unwinder->branches, context, run->branch, count);
+    csp_counter_log_add(&unwinder->branches, context, run->branch, count);
 }
 
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
@@ -343,6 +329,8 @@ void csp_unwinder_free(struct csp_unwinder *unwinder)
     csp_vec_free(&unwinder->leaf_contexts);
     csp_vec_free(&unwinder->scratch);
     csp_vec_free(&unwinder->pending);
+    csp_vec_free(&unwinder->ranges.list);
+    csp_vec_free(&unwinder->branches.list);
     csp_repeats_free(&unwinder->repeats);
     csp_vec_free(&unwinder->line_context.frames);
 }

@@ -7,6 +7,7 @@
 #include "profgen/unwind.h"
 
 #include "base/pairs.h"
+#include "profgen/counter_log.h"
 #include "profgen/recursion.h"
 
 enum {
@@ -38,12 +39,6 @@ struct csp_stack_context {
     uint32_t context; /* + 1; 0: not known yet */
 };
 
-/* Counters that are added to, not added yet. */
-struct csp_counted_list {
-    struct csp_counted list[CSP_COUNTED_AT_ONCE];
-    size_t len;
-};
-
 struct csp_unwinder {
     struct csp_program *program; /* changed only by looking up lines */
     const struct csp_unwind_options *options;
@@ -52,7 +47,7 @@ struct csp_unwinder {
     struct csp_pairs calls; /* the caller's stack, call address */
     CSP_VEC(struct csp_unwind_run) runs;
     CSP_VEC(struct csp_stack_context) contexts; /* by stack */
-    struct csp_counted_list ranges, branches;
+    struct csp_counter_log ranges, branches;    /* what is to be added to the counters at the end */
     struct csp_pairs leaves;         /* by lines, contexts are of a stack and its leaf … */
     CSP_VEC(uint32_t) leaf_contexts; /* … these */
     CSP_VEC(uint64_t) scratch;
@@ -80,8 +75,6 @@ void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_s
  * address of its last instruction, 0 when there is none. */
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
                           uint64_t last, uint64_t count);
-/* Adds what was counted to the counters. */
-void csp_unwinder_flush(struct csp_unwinder *unwinder);
 void csp_unwinder_free(struct csp_unwinder *unwinder);
 
 #endif
