@@ -138,21 +138,10 @@ static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct cs
            last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
 }
 
-/* The time of the record before in the fragment's ring. */
-static uint64_t end_of_last(const struct csp_recording *recording, const struct csp_stream *stream,
-                            const struct csp_aux_fragment *fragment)
-{
-    for (size_t i = stream->chunks.len; i-- > 0;) {
-        const struct csp_chunk *chunk = &stream->chunks.data[i];
-        if (recording->contents.aux.fragments.data[chunk->fragment].queue == fragment->queue)
-            return chunk->time ? chunk->time : UINT64_MAX;
-    }
-    return 0;
-}
-
-/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
+/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
+ * `*since` is the time of the record before in the fragment's ring. */
 static void add_chunks(struct csp_recording *recording, struct csp_stream *stream,
-                       uint32_t fragment_number)
+                       uint32_t fragment_number, uint64_t *since)
 {
     const struct csp_auxtrace *aux = &recording->contents.aux;
     const struct csp_aux_fragment *fragment = &aux->fragments.data[fragment_number];
@@ -173,7 +162,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             .pieces = &pieces[i],
             .piece_count = 1,
             .time = fragment->time,
-            .since = end_of_last(recording, stream, fragment),
+            .since = *since,
             .fragment = fragment_number,
             .pid = fragment->pid,
             .tid = fragment->tid,
@@ -183,6 +172,7 @@ static void add_chunks(struct csp_recording *recording, struct csp_stream *strea
             .unsure = fragment->after_loss,
         };
         csp_big_vec_push(&stream->chunks, chunk);
+        *since = fragment->time ? fragment->time : UINT64_MAX;
     }
 }
 
@@ -249,10 +239,13 @@ static void make_stream(struct csp_recording *recording, const fragment_list *fr
         add_formatted_sources(recording, &stream, home);
     else if (cpu && can_decode(cpu))
         add_source(recording, &stream, cpu);
+    uint64_t *since = csp_calloc(aux->queues.len, sizeof *since);
     for (size_t i = 0; i < fragments->len; i++) {
-        bytes += aux->fragments.data[fragments->data[i]].found;
-        add_chunks(recording, &stream, fragments->data[i]);
+        const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[i]];
+        bytes += fragment->found;
+        add_chunks(recording, &stream, fragments->data[i], &since[fragment->queue]);
     }
+    free(since);
     if (stream.source_count && bytes) {
         end_stream(recording, queue, &stream);
         csp_vec_push(&recording->trace.streams, stream);
@@ -332,6 +325,21 @@ static void sort_by_time(const struct csp_auxtrace *aux, fragment_list *list)
         qsort_r(list->data, list->len, sizeof *list->data, by_time, aux->fragments.data);
 }
 
+/* Adds what is in frames of a ring; false when some of it has no time. */
+static bool add_formatted(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
+                          fragment_list *list)
+{
+    bool timed = true;
+    for (uint32_t i = 0; i < queue->fragment_count; i++) {
+        const struct csp_aux_fragment *fragment = &aux->fragments.data[queue->fragment_first + i];
+        if (fragment->raw)
+            continue;
+        timed &= fragment->time != 0;
+        csp_big_vec_push(list, queue->fragment_first + i);
+    }
+    return timed;
+}
+
 /* CPUs that share an ETR announce its trace each in the ring of the CPU that emptied it, so a CPU's
  * trace may be in several rings. All the rings of one sink are one stream, in the order in which
  * the sink was emptied. */
@@ -341,13 +349,10 @@ static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, 
     const struct csp_auxtrace *aux = &recording->contents.aux;
     fragment_list fragments = {0};
     bool timed = true;
-    for (uint32_t i = 0; i < aux->fragments.len; i++) {
-        const struct csp_aux_queue *queue = queue_of(recording, i);
-        if (aux->fragments.data[i].raw || queue->cpu == CSP_NO_TID ||
-            sink_of(recording, queue->cpu) != sink)
-            continue;
-        timed &= aux->fragments.data[i].time != 0;
-        csp_big_vec_push(&fragments, i);
+    for (size_t q = 0; q < aux->queues.len; q++) {
+        const struct csp_aux_queue *queue = &aux->queues.data[q];
+        if (queue->cpu != CSP_NO_TID && sink_of(recording, queue->cpu) == sink)
+            timed &= add_formatted(aux, queue, &fragments);
     }
     if (fragments.len && timed && ids_are_unique(recording, sink)) {
         sort_by_time(aux, &fragments);
