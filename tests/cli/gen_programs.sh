@@ -9,6 +9,7 @@ needs clang-22 ld.lld-22 llvm-nm-22 llvm-readelf-22
 needs_emulator
 [ -d /usr/aarch64-linux-gnu/include ] || skip "libc6-dev-arm64-cross is not installed"
 cd "$work" || exit 1
+export HOME=$work # perf's copies of files (~/.debug) would be found where one is missing
 
 target=(--target=aarch64-linux-gnu -O2 -gmlt -fdebug-info-for-profiling -fpseudo-probe-for-profiling)
 frames=(-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer)
