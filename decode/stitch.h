@@ -30,7 +30,7 @@ struct csp_stitch_window {
     uint64_t first_time, last_time; /* trace timestamps at both ends */
     uint64_t record_time; /* of the AUX record that carried its end; 0 when it did not end there */
     uint64_t not_before;  /* of the AUX record before that one: its pause is not older */
-    uint64_t begun_by;    /* of a record before that one, which has its beginning; 0: not known */
+    uint64_t begun_by;    /* it had begun when this earlier record was written; 0: not known */
     bool drained; /* the record holds this window alone: its pause seems to have drained the sink */
     bool cut;     /* its end was lost: last_time is not that of its end, and it has no end_pc */
     bool adjacent; /* no trace was lost between it and the one before */

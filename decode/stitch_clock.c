@@ -62,7 +62,8 @@ double csp_clock_drift(const struct csp_clock_anchor *anchors, size_t count)
         const struct csp_clock_anchor *a = &anchors[i], *b = &anchors[i + half];
         double time = (double)(int64_t)(b->trace - a->trace);
         if (time > 0)
-            slopes[len++] = (struct slope){(double)(offset_of(b) - offset_of(a)) / time, time};
+            slopes[len++] =
+                (struct slope){((double)offset_of(b) - (double)offset_of(a)) / time, time};
     }
     return len ? middle_of(slopes, len) : 0;
 }

@@ -3,6 +3,7 @@
 #include "decode/stitch_clock.h"
 #include "decode/stitch_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -92,7 +93,7 @@ static uint32_t count_outside_records(const struct csp_stitch_stream *stream, ui
     *timed = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
-        if (!window->last_time || !window->record_time)
+        if (!window->last_time || !window->record_time || window->unsure)
             continue;
         ++*timed;
         outside += !record_allows(window, window->last_time, stream->tolerance);
@@ -117,7 +118,8 @@ static uint32_t first_pause_after(const struct csp_stitch_state *state, uint32_t
         pause++;
     if (pause == stream->pause_len || stream->pauses[pause].time > bounds->late)
         return CSP_STITCH_NONE;
-    if (window + 1 < stream->window_len && state->bounds[window + 1].end &&
+    if (window + 1 < stream->window_len && !stream->windows[window + 1].unsure &&
+        state->bounds[window + 1].end &&
         stream->pauses[pause].time >= state->bounds[window + 1].end)
         return CSP_STITCH_NONE;
     return pause;
@@ -163,7 +165,8 @@ static int64_t spacing_at_least(const struct csp_stitch_state *state)
     size_t count = 0;
     for (uint32_t i = 0; i + 1 < stream->window_len; i++) {
         uint64_t end = state->bounds[i].end, next = state->bounds[i + 1].end;
-        if (end && next > end)
+        bool unsure = stream->windows[i].unsure || stream->windows[i + 1].unsure;
+        if (end && next > end && !unsure)
             distances[count++] = (int64_t)(next - end);
     }
     int64_t windows = short_distance(distances, count);
@@ -177,7 +180,6 @@ static int64_t spacing_at_least(const struct csp_stitch_state *state)
 /* Of all lags; 0 without any. */
 struct lags {
     int64_t min, low, median, max; /* `low`: the twentieth part is not longer */
-    bool drifts; /* from the first to the last they change by more than they scatter */
 };
 
 /* The upper side is measured by the lower one: where samples were lost, a window's first pause is a
@@ -187,13 +189,18 @@ static int64_t spread_of(const struct lags *lags)
     return 4 * (lags->median - lags->low);
 }
 
+static double time_between(const struct csp_clock_anchor *a, const struct csp_clock_anchor *b)
+{
+    return (double)(int64_t)(b->trace - a->trace);
+}
+
 /* Lags as they would be without a drift. */
 static struct lags sum_up_but(double drift, const struct csp_clock_anchor *found, size_t count)
 {
     int64_t *lags = csp_malloc(count * sizeof *lags);
     for (size_t i = 0; i < count; i++)
         lags[i] = (int64_t)(found[i].sample - found[i].trace) -
-                  (int64_t)(drift * (double)(found[i].trace - found[0].trace));
+                  (int64_t)(drift * time_between(&found[0], &found[i]));
     struct lags sum = {.min = csp_nth(lags, count, 0),
                        .low = csp_nth(lags, count, count / 20),
                        .median = csp_nth(lags, count, count / 2),
@@ -202,18 +209,35 @@ static struct lags sum_up_but(double drift, const struct csp_clock_anchor *found
     return sum;
 }
 
-static struct lags sum_up(const struct csp_clock_anchor *found, size_t count, uint64_t tolerance)
+static struct lags sum_up(const struct csp_clock_anchor *found, size_t count)
 {
-    if (!count)
-        return (struct lags){0};
-    struct lags sum = sum_up_but(0, found, count);
+    return count ? sum_up_but(0, found, count) : (struct lags){0};
+}
+
+/* Clocks drift evenly, so both halves of the time show it. A lag that changes once, as with the
+ * processor's frequency, is in one of them. */
+static bool drifts_evenly(double drift, const struct csp_clock_anchor *found, size_t count)
+{
+    double half = time_between(&found[0], &found[count - 1]) / 2;
+    size_t split = 0;
+    while (time_between(&found[0], &found[split]) < half)
+        split++;
+    return csp_clock_drift(found, split) / drift > 0.5 &&
+           csp_clock_drift(found + split, count - split) / drift > 0.5;
+}
+
+/* Whether the clocks are two, that agree for a while: from the first to the last the lags change by
+ * more than they scatter. */
+static bool clocks_drift(const struct csp_clock_anchor *found, size_t count, uint64_t tolerance)
+{
+    if (count < CSP_PAIRS_THAT_TELL)
+        return false;
     double drift = csp_clock_drift(found, count);
-    int64_t change = (int64_t)(drift * (double)(found[count - 1].trace - found[0].trace));
-    if (count >= CSP_PAIRS_THAT_TELL && (uint64_t)llabs(change) > tolerance) {
-        struct lags even = sum_up_but(drift, found, count);
-        sum.drifts = llabs(change) > spread_of(&even) + (int64_t)tolerance;
-    }
-    return sum;
+    double change = fabs(drift * time_between(&found[0], &found[count - 1]));
+    if (change <= (double)tolerance || !drifts_evenly(drift, found, count))
+        return false;
+    struct lags even = sum_up_but(drift, found, count);
+    return change > (double)(spread_of(&even) + (int64_t)tolerance);
 }
 
 static struct csp_stitch_lag lag_of(const struct csp_stitch_state *state, const struct lags *lags,
@@ -237,18 +261,19 @@ static bool is_believed(const struct csp_stitch_trust *own, const struct csp_sti
 }
 
 /* Learns the lag. False when the PCs mostly contradict the times, or samples would come later than
- * the next window's, or ever later: the clocks are two, that agree for a while. `all`: what is
- * known of these times from all streams, or null. */
-static bool learn_lag(struct csp_stitch_state *state, const struct csp_stitch_trust *all,
-                      struct csp_stitch_clock *clock)
+ * the next window's; or, where the samples' clock is said to be the trace's (`one_clock`), ever
+ * later. `all`: what is known of these times from all streams, or null. */
+static bool learn_lag(struct csp_stitch_state *state, bool one_clock,
+                      const struct csp_stitch_trust *all, struct csp_stitch_clock *clock)
 {
     struct csp_stitch_trust own = {0};
     struct csp_clock_anchor *found = find_followers(state, &own);
-    struct lags lags = sum_up(found, own.agree, state->tolerance);
+    struct lags lags = sum_up(found, own.agree);
+    bool drifts = one_clock && clocks_drift(found, own.agree, state->tolerance);
     free(found);
     int64_t most = spacing_at_least(state) + (int64_t)state->tolerance;
-    bool possible = own.agree < CSP_PAIRS_THAT_TELL || (lags.median <= most && !lags.drifts);
-    bool believed = possible && is_believed(&own, all);
+    bool possible = own.agree < CSP_PAIRS_THAT_TELL || lags.median <= most;
+    bool believed = possible && !drifts && is_believed(&own, all);
     if (believed) {
         state->lag = lag_of(state, &lags, own.agree, most);
         find_bounds(state);
@@ -329,20 +354,20 @@ enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
     if (any && records_allow_trace_time(stream)) {
         take_trace_time(state);
         find_bounds(state);
-        if (learn_lag(state, trust, clock))
+        if (learn_lag(state, true, trust, clock))
             return CSP_STITCH_TIME_TRACE;
         csp_stitch_forget_time(state);
     }
     find_bounds(state);
     if (any && fit_trace_time(state)) {
         find_bounds(state);
-        if (learn_lag(state, NULL, clock))
+        if (learn_lag(state, false, NULL, clock))
             return CSP_STITCH_TIME_FITTED;
         csp_stitch_forget_time(state);
         state->tolerance = stream->tolerance;
         find_bounds(state);
     }
-    if (drained && learn_lag(state, NULL, clock))
+    if (drained && learn_lag(state, false, NULL, clock))
         return CSP_STITCH_TIME_RECORDS;
     state->use_records = false;
     find_bounds(state);
@@ -358,7 +383,7 @@ void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch
     take_trace_time(state);
     find_bounds(state);
     struct csp_clock_anchor *found = find_followers(state, &own);
-    bool drifts = sum_up(found, own.agree, state->tolerance).drifts;
+    bool drifts = clocks_drift(found, own.agree, state->tolerance);
     free(found);
     trust->agree += drifts ? 0 : own.agree;
     trust->contradict += own.contradict + (drifts ? own.agree : 0);

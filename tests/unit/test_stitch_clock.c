@@ -100,6 +100,33 @@ static void one_clock_is_believed(void **state)
     check(&same, ALL, true, NULL, CSP_STITCH_TIME_TRACE);
 }
 
+/* As when the processor's frequency changes: samples are written 4 microseconds later from one
+ * window on, which is no drift of a clock. */
+static void a_lag_that_changes_once_is_no_drift(void **state)
+{
+    (void)state;
+    enum { EVEN = 4000, EACH = 10000 };
+    static struct csp_stitch_window windows[EVEN];
+    static struct csp_stitch_pause pauses[EVEN];
+    static struct csp_stitch_pair pairs[EVEN];
+    for (uint32_t i = 0; i < EVEN; i++) {
+        uint64_t pc = 0x1000 + 8 * i, ended = 1000000000 + (uint64_t)i * EACH;
+        uint64_t lag = 1000 + i * 7919 % 801 + (i < EVEN / 2 ? 0 : 4000);
+        windows[i] = (struct csp_stitch_window){.start_pc = pc, .end_pc = pc, .last_time = ended};
+        pauses[i] = (struct csp_stitch_pause){.time = ended + lag, .pc = pc};
+    }
+    struct csp_stitch_stream stream = {.windows = windows,
+                                       .window_len = EVEN,
+                                       .pauses = pauses,
+                                       .pause_len = EVEN,
+                                       .tolerance = 200};
+    struct csp_stitch_clock found;
+    csp_stitch(&stream, NULL, pairs, &found);
+    assert_int_equal(found.time, CSP_STITCH_TIME_TRACE);
+    for (uint32_t j = 0; j < EVEN; j++)
+        assert_int_equal(pairs[j].window, j);
+}
+
 /* Two thirds of what tells the offset is of the first eighth of a millisecond. */
 static void the_few_events_that_are_far_apart_tell_the_drift(void **state)
 {
@@ -132,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_clock_is_believed),
+        cmocka_unit_test(a_lag_that_changes_once_is_no_drift),
         cmocka_unit_test(the_few_events_that_are_far_apart_tell_the_drift),
         cmocka_unit_test(clocks_that_drift_apart_are_two),
         cmocka_unit_test(other_streams_tell_what_a_short_one_cannot),
