@@ -88,19 +88,24 @@ static uint32_t make_frame_in(struct csp_unwinder *unwinder, uint32_t stack, uin
         return 0;
     if (call == NO_FRAME)
         return caller_frame;
-    if (unwinder->options->max_context_depth >= 0 || has_call(unwinder, caller, call))
+    if (has_call(unwinder, caller, call))
         return make_frame(unwinder, stack);
     return csp_counters_frame_in(unwinder->counters, caller_frame, call);
 }
 
-/* The frame of a stack, and of all its callers that were not asked for before. */
+/* The frame of a stack, and of all its callers that were not asked for before. Where callers are
+ * cut off, their own frames are no part of any context, and are not made. */
 static uint32_t frame_of(struct csp_unwinder *unwinder, uint32_t stack)
 {
     struct csp_stack_context *contexts = unwinder->contexts.data;
     uint32_t up = stack, frame = 0;
     unwinder->pending.len = 0;
-    for (; up >= CSP_STACK_FIRST && contexts[up].frame == UINT32_MAX; up = caller_of(unwinder, up))
+    if (unwinder->options->max_context_depth >= 0)
+        return make_frame(unwinder, stack);
+    while (up >= CSP_STACK_FIRST && contexts[up].frame == UINT32_MAX) {
         csp_vec_push(&unwinder->pending, up);
+        up = call_of(unwinder, up)->second == CSP_EXTERNAL ? 0 : caller_of(unwinder, up);
+    }
     if (up >= CSP_STACK_FIRST)
         frame = contexts[up].frame;
     while (unwinder->pending.len) {

@@ -160,6 +160,27 @@ static void a_window_without_branches_is_a_range(void **state)
     assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
 }
 
+/* What is counted once is asked about in the binary: the calls above are not. */
+static void callers_that_no_context_has_are_no_frames(void **state)
+{
+    struct fixture *f = *state;
+    enum { OF_ANOTHER_LIBRARY = 0x900000 };
+    const uint64_t none[] = {0};
+    const uint64_t called_back[] = {INNER + 8, SECOND_CALL + 4, OF_ANOTHER_LIBRARY, FIRST_CALL + 4};
+    const uint64_t deep[] = {INNER + 8, SECOND_CALL + 4, FIRST_CALL + 4};
+    add_sample(f, called_back, 4, none, INNER, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
+    assert_int_equal(f->counters.frames.list.len, 1);
+    csp_sample_set_free(&f->set);
+    csp_counters_free(&f->counters);
+    f->options.max_context_depth = 1;
+    add_sample(f, deep, 3, none, INNER, INNER + 8);
+    unwind(f);
+    assert_int_equal(ran(f, SECOND_CALL, INNER, INNER + 4), 1);
+    assert_int_equal(f->counters.frames.list.len, 1);
+}
+
 static void equal_samples_are_kept_once(void **state)
 {
     struct fixture *f = *state;
@@ -318,6 +339,7 @@ int main(void)
         WITH_PROGRAM(llvm_profgen_drops_both_ends),
         WITH_PROGRAM(a_call_out_of_the_binary_counts_where_it_was_made),
         WITH_PROGRAM(a_window_without_branches_is_a_range),
+        WITH_PROGRAM(callers_that_no_context_has_are_no_frames),
         WITH_PROGRAM(equal_samples_are_kept_once),
         WITH_PROGRAM(each_rule_is_broken_by_a_sample),
         WITH_PROGRAM(chosen_rules_reject_what_breaks_them),
