@@ -41,7 +41,7 @@ static void sort(struct csp_counter_log *log)
 {
     size_t count = log->list.len;
     struct csp_counted *from = log->list.data;
-    struct csp_counted *to = csp_malloc((log->list.cap + 1) * sizeof *to);
+    struct csp_counted *to = csp_malloc((count + 1) * sizeof *to);
     uint32_t contexts = 0, spans = 0;
     for (size_t i = 0; i < count; i++) {
         contexts |= from[i].context;
@@ -54,6 +54,8 @@ static void sort(struct csp_counter_log *log)
         to = from;
         from = sorted;
     }
+    if (from != log->list.data)
+        log->list.cap = count + 1;
     log->list.data = from;
     free(to);
 }
@@ -82,11 +84,9 @@ void csp_counter_log_settle(struct csp_counter_log *log)
 void csp_counter_log_take(struct csp_counter_log *log, const struct csp_counter_log *other,
                           const uint32_t *contexts, const uint32_t *spans)
 {
-    csp_vec_reserve(&log->list, other->list.len);
     for (size_t i = 0; i < other->list.len; i++) {
         const struct csp_counted *counted = &other->list.data[i];
-        csp_vec_push(&log->list, (struct csp_counted){counted->count, contexts[counted->context],
-                                                      spans[counted->span]});
+        csp_counter_log_add(log, contexts[counted->context], spans[counted->span], counted->count);
     }
 }
 

@@ -13,7 +13,7 @@
 /* What one step of unwinding does depends on the call stack, the branch and the next newer one
  * alone. A program has some ten thousand such steps and samples repeat them without end, so each is
  * done when it is first met, to learn what it leaves of the stack, and counted when all samples
- * have been seen, or so many that the steps take much memory. */
+ * have been seen, or so many that the steps leave the processor's cache. */
 
 enum {
     MOST_STEPS = 1 << 16,
