@@ -20,7 +20,7 @@ struct csp_history {
  * `start` is 0: what ran before the oldest one kept is not claimed. */
 void csp_history_of_window(const struct csp_windows *list, const struct csp_window *window,
                            uint32_t limit, struct csp_history *history);
-/* Fetches what that will read, for windows that were decoded long ago. */
+/* Fetches the newest of what that will read, for windows that were decoded long ago. */
 void csp_history_fetch(const struct csp_windows *list, const struct csp_window *window);
 void csp_history_free(struct csp_history *history);
 

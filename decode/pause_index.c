@@ -132,10 +132,8 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
         return;
     }
     const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
-    if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME)) {
-        index->others++;
+    if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME))
         return;
-    }
     struct csp_sample_record sample;
     if (!csp_sample_parse(attr, record, &sample)) {
         index->malformed++;
@@ -172,10 +170,9 @@ void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_inde
         csp_vec_push(&index->incidents, more->incidents.data[i]);
     index->pauses += more->pauses;
     index->resumes += more->resumes;
-    index->others += more->others;
     index->malformed += more->malformed;
     more->incidents.len = 0;
-    more->pauses = more->resumes = more->others = more->malformed = 0;
+    more->pauses = more->resumes = more->malformed = 0;
 }
 
 /* ---- putting in order ---- */

@@ -41,9 +41,9 @@ struct csp_pause_index {
     CSP_VEC(struct csp_pause_stream) streams; /* by the time of their first sample */
     CSP_VEC(struct csp_pause_incident) incidents;
     struct csp_map stream_of;
-    uint64_t last_key;                /* in it, of the stream that was added to last, and … */
-    size_t last;                      /* … that stream */
-    uint64_t pauses, resumes, others; /* samples: of pause and resume events, and all others */
+    uint64_t last_key;        /* in it, of the stream that was added to last, and … */
+    size_t last;              /* … that stream */
+    uint64_t pauses, resumes; /* samples, of pause and of resume events */
     uint64_t malformed;
 };
 

@@ -36,19 +36,23 @@ static void note_sample(struct csp_recording_contents *contents, const struct cs
         note_snapshot(contents, attr, record);
 }
 
-/* Tells of something else than when losses and switches were, which the index of pauses knows. */
+/* Whether it may change what later records mean: tells of processes, clocks or queues. */
 static bool tells_more(const struct csp_record *record)
 {
     switch (record->type) {
-    case CSP_RECORD_SWITCH:
-    case CSP_RECORD_SWITCH_CPU_WIDE:
-    case CSP_RECORD_ITRACE_START:
-    case CSP_RECORD_THROTTLE:
-    case CSP_RECORD_UNTHROTTLE:
-    case CSP_RECORD_FINISHED_ROUND:
-        return false;
-    default:
+    case CSP_RECORD_MMAP:
+    case CSP_RECORD_MMAP2:
+    case CSP_RECORD_COMM:
+    case CSP_RECORD_FORK:
+    case CSP_RECORD_EXIT:
+    case CSP_RECORD_TIME_CONV:
+    case CSP_RECORD_AUXTRACE_INFO:
+    case CSP_RECORD_AUX_OUTPUT_HW_ID:
+    case CSP_RECORD_ID_INDEX:
+    case CSP_RECORD_LOST:
         return true;
+    default:
+        return false;
     }
 }
 

@@ -120,7 +120,7 @@ static int pass_on(void *user, const struct csp_sample *sample)
         return options->sample(options->user, sample);
     if (options->any_sample)
         options->any_sample(options->user, 0, sample);
-    if (!options->print)
+    if (options->any_sample || !options->print)
         return 0;
     delivery->text.len = 0;
     options->print(options->user, sample, &delivery->text);
