@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Whether a copy of this process comes through `attempt`; what that changes or prints is lost. True
- * where no copy can be made. */
+/* Whether a copy of this process comes through `attempt`; what that prints, and what it changes in
+ * memory that is not shared, is lost. True where no copy can be made. */
 bool csp_attempt(void (*attempt)(void *user), void *user);
 
 #ifdef __cplusplus

@@ -76,7 +76,7 @@ measure() {
 measure_perf() {
     local name=$1
     shift
-    measure "$name" "for data in $*; do perf --buildid-dir builds script -i \$data $itrace -F brstack --show-mmap-events 2>/dev/null; done >perf.text && $profgen --perfscript=perf.text && test -s out"
+    measure "$name" "for data in $*; do perf --buildid-dir builds script -i \$data $itrace -F brstack --show-mmap-events 2>/dev/null || exit; done >perf.text && $profgen --perfscript=perf.text && test -s out"
 }
 
 # row TITLE NAME REFERENCE

@@ -29,7 +29,7 @@ struct csp_lines {
  * instruction's own place. Returns how many frames there are, 0 when it has no line. *frames lives
  * as long as the program. Not safe for concurrent use. */
 size_t csp_lines_stack(struct csp_program *program, uint64_t address, const uint32_t **frames);
-/* The same without the instruction's own place, for all instructions in [address, *end). */
+/* The same for all instructions in [address, *end); the last frame's place is none of theirs. */
 size_t csp_lines_inlining(struct csp_program *program, uint64_t address, const uint32_t **frames,
                           uint64_t *end);
 /* The last frame of that stack, or null. */

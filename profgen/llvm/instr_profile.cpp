@@ -68,7 +68,7 @@ static void attempt(void *reading)
 int csp_instr_profile_entries(const char *path, csp_instr_entry_fn *each, void *user,
                               struct csp_diag *diag)
 {
-    auto file = MemoryBuffer::getFile(path);
+    auto file = MemoryBuffer::getFileOrSTDIN(path);
     if (std::error_code error = file.getError())
         return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, error.message().c_str());
     Reading reading = {(*file)->getMemBufferRef(), each, user};

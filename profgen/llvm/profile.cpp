@@ -155,7 +155,7 @@ static int refuse(const char *path, std::error_code error, struct csp_diag *diag
 int csp_profile_read(struct csp_profile **profile, const char *path, struct csp_diag *diag)
 {
     *profile = nullptr;
-    auto file = MemoryBuffer::getFile(path);
+    auto file = MemoryBuffer::getFileOrSTDIN(path);
     if (std::error_code error = file.getError())
         return refuse(path, error, diag);
     auto made = std::make_unique<csp_profile>();
