@@ -14,6 +14,7 @@ struct seeker {
     uint32_t first, last;
     uint32_t from_front, from_back; /* what it gets when all choose in order, or in reverse */
     bool told;
+    bool whole; /* … though the window that tells ends at this pause: nothing may be missing */
     bool begun; /* what may be two windows, of which this pause closed neither, begins as its own */
 };
 
@@ -27,6 +28,13 @@ struct cut_windows {
     uint32_t *pause_of; /* per window, CSP_STITCH_NONE without any */
 };
 
+/* Of what may be two windows, the context may be read from the middle of a packet. */
+static bool context_allows(const struct csp_stitch_window *window,
+                           const struct csp_stitch_pause *pause)
+{
+    return window->unsure || context_agrees(window, pause);
+}
+
 static enum csp_opening fits(const struct cut_windows *all, uint32_t number,
                              const struct seeker *seeker)
 {
@@ -35,7 +43,7 @@ static enum csp_opening fits(const struct cut_windows *all, uint32_t number,
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[seeker->pause];
     bool timely = within(&state->bounds[window], p->time);
-    if ((!timely && !may_fit_in_time(state, window, seeker->pause)) || !context_agrees(w, p))
+    if ((!timely && !may_fit_in_time(state, window, seeker->pause)) || !context_allows(w, p))
         return CSP_OPENING_EXCLUDES;
     enum csp_opening opening = csp_stitch_opening(state, window, seeker->pause);
     /* Of one that only has an impossible time, nobody knows that it was cut. */
@@ -69,7 +77,7 @@ static bool begins_as_its_own(const struct csp_stitch_state *state, uint32_t win
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
     const struct csp_stitch_resume *resume = state->opened_by[pause];
-    if (!w->unsure || !resume || !resume->pc || resume->pc != w->start_pc || !context_agrees(w, p))
+    if (!w->unsure || !resume || !resume->pc || resume->pc != w->start_pc)
         return false;
     if (w->begun_by && resume->time > w->begun_by + state->stream->tolerance)
         return false;
@@ -114,6 +122,14 @@ static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *
     }
 }
 
+static void take(struct cut_windows *all, uint32_t number, struct seeker *seeker)
+{
+    const struct csp_stitch_stream *stream = all->state->stream;
+    const struct csp_stitch_window *window = &stream->windows[all->cut[number]];
+    all->taken[number] = seeker->told = true;
+    seeker->whole |= window->unsure && pc_agrees(window, &stream->pauses[seeker->pause]);
+}
+
 /* What ran between the last resume and the pause is what that pause closed. */
 static void take_told(struct cut_windows *all)
 {
@@ -121,7 +137,7 @@ static void take_told(struct cut_windows *all)
         struct seeker *seeker = &all->seekers[k];
         for (uint32_t i = seeker->first; i < seeker->last; i++)
             if (fits(all, i, seeker) == CSP_OPENING_TELLS)
-                all->taken[i] = seeker->told = true;
+                take(all, i, seeker);
     }
 }
 
@@ -205,7 +221,7 @@ static void take_next(struct cut_windows *all)
             continue;
         struct seeker *seeker = first_that_fits(all, i);
         if (seeker)
-            all->taken[i] = seeker->told = true;
+            take(all, i, seeker);
     }
 }
 
@@ -269,7 +285,7 @@ static enum csp_unstitched reason_of(const struct cut_windows *all, const struct
 {
     bool front = seeker->from_front != CSP_STITCH_NONE, back = seeker->from_back != CSP_STITCH_NONE;
     if (seeker->told)
-        return CSP_UNSTITCHED_CUT;
+        return seeker->whole ? CSP_UNSTITCHED_UNTOLD : CSP_UNSTITCHED_CUT;
     if (!front && !back)
         return seeker->begun || any_fits(all, seeker) ? CSP_UNSTITCHED_UNTOLD : before;
     bool certain = before == CSP_UNSTITCHED_NO_WINDOW && front && back &&

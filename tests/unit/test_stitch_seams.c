@@ -161,6 +161,62 @@ static void a_beginning_that_was_stored_before_the_resume_is_another_ones(void *
     check(&c);
 }
 
+/* It began as the second pause's own window did, and ends where and when that was taken. But
+ * between its two records one may be missing that told of a hole: it may be whole, and may not be.
+ */
+static void a_window_that_fits_at_both_ends_may_be_whole(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows =
+            {{.start_pc = 0x24bc, .end_pc = 0x2d9c, .last_time = 56020, .record_time = 90000},
+             {.start_pc = 0x24b8,
+              .end_pc = 0x2dcc,
+              .last_time = 57329,
+              .record_time = 190000,
+              .begun_by = 90000,
+              .unsure = true}},
+        .window_len = 2,
+        .pauses = {P(56021, 0x2d9c), P(57330, 0x2dcc)},
+        .pause_len = 2,
+        .resumes = {{55524, 0x24bc}, {56833, 0x24b8}},
+        .resume_len = 2,
+        .tolerance = 200,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD}},
+    };
+    check(&c);
+}
+
+/* Nor does a thread that is read from the middle of a packet say that a window is not a pause's. */
+static void a_context_from_the_middle_of_a_packet_excludes_no_pause(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.start_pc = 0xdc8,
+                     .end_pc = 0xccc,
+                     .context = 0x32f7,
+                     .last_time = 78923,
+                     .record_time = 80028},
+                    {.start_pc = 0xd90,
+                     .context = 0xf3008080,
+                     .last_time = 85510,
+                     .record_time = 476851,
+                     .begun_by = 80028,
+                     .unsure = true}},
+        .window_len = 2,
+        .pauses = {{78924, 0xccc, 0x32f7}, {80228, 0xd9c, 0x32f7}, {81517, 0xd8c, 0x32f7}},
+        .pause_len = 3,
+        .resumes = {{78429, 0xdc8}, {79720, 0xd90}, {81020, 0xdc8}},
+        .resume_len = 3,
+        .tolerance = 200,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
+    };
+    check(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +225,8 @@ int main(void)
         cmocka_unit_test(a_time_from_the_middle_of_a_packet_tells_of_no_pause),
         cmocka_unit_test(a_window_that_a_hole_joined_to_others_may_be_the_pauses_own),
         cmocka_unit_test(a_beginning_that_was_stored_before_the_resume_is_another_ones),
+        cmocka_unit_test(a_window_that_fits_at_both_ends_may_be_whole),
+        cmocka_unit_test(a_context_from_the_middle_of_a_packet_excludes_no_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
