@@ -89,5 +89,10 @@ void csp_reader_build_id(struct csp_perfdata *reader, uint16_t misc, const uint8
 /* Splits off the record at `at`, of which `left` bytes are there. Type, misc, size, body and
  * payload are filled in. False when it is cut short or malformed. */
 bool csp_record_split(struct csp_record *record, const uint8_t *at, uint64_t left);
+/* Records of this type have a payload behind them, of which they tell the size. */
+static inline bool csp_record_has_payload(uint32_t type)
+{
+    return type == CSP_RECORD_AUXTRACE || type == CSP_RECORD_HEADER_TRACING_DATA;
+}
 
 #endif

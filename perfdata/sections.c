@@ -44,7 +44,7 @@ static uint64_t size_of(const uint8_t *at, uint64_t left)
     enum { HEADER = 8 };
     struct csp_record record;
     uint32_t type = left < HEADER ? 0 : csp_load32(at);
-    if (left < HEADER || type == CSP_RECORD_AUXTRACE || type == CSP_RECORD_HEADER_TRACING_DATA)
+    if (left < HEADER || csp_record_has_payload(type))
         return csp_record_split(&record, at, left) ? record.size + record.payload_size : 0;
     uint16_t size = csp_load16(at + 6);
     return size < HEADER || size > left ? 0 : size;
