@@ -36,15 +36,18 @@ static const char *fate_of(const struct csp_stored_window *window, size_t begin,
         return window->ends ? "lost" : "beheaded";
     if (back || (front && !window->begins)) {
         size_t left = window->before + (first > begin ? first - begin : 0);
-        return left >= window->needed ? "cut" : "lost";
+        if (left >= window->needed)
+            return "cut";
+        return left ? "begun" : "lost";
     }
     return front ? "beheaded" : "doubtful";
 }
 
-/* Where nothing is left of a window, the one before seems to have been interrupted. */
+/* Where nothing is left of a window, or not enough, the one before seems to have been interrupted.
+ */
 static bool leaves_nothing(const char *fate)
 {
-    return !strcmp(fate, "lost") || !strcmp(fate, "beheaded");
+    return !strcmp(fate, "lost") || !strcmp(fate, "begun") || !strcmp(fate, "beheaded");
 }
 
 void csp_ledger_missing(struct csp_buf *ledger, const struct csp_event *trace, size_t first,

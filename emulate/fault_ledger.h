@@ -6,6 +6,7 @@
  *   window CPU LAST FATE            LAST: the last time in its trace. FATE:
  *     lost        its trace is nowhere in the recording, or not announced there
  *     cut         its end is missing; there is at least a branch left
+ *     begun       the same, and there is none: only where it began, or less
  *     beheaded    its beginning is missing
  *     doubtful    in a piece with a hole
  *     unproven    whole, as far as the others go; but trace is missing right behind it, or records

@@ -83,7 +83,7 @@ kind() {
 
 # With good time hardly a reason is not told apart: none, where it can be seen that every resume worked, for
 # which a few thousand windows are too few.
-tiny=0.004 mix=0.01
+tiny=0.004 mix=0.015
 [ "$pauses" -lt 100000 ] || tiny=0.0001
 # Where a record was lost at a seam between two, it may have told of a hole: of a window that fits its pause at
 # both ends it is not known then that it is whole. A hole at a seam may have joined two windows.

@@ -138,7 +138,8 @@ static struct true_window *open_at(struct emulated_truth *truth, uint32_t cpu, u
 
 static void read_window_fate(struct emulated_truth *truth, const char *line)
 {
-    static const char *const names[FATES] = {"whole", "lost", "cut", "beheaded", "doubtful"};
+    static const char *const names[FATES] = {"whole",    "lost",  "cut",
+                                             "beheaded", "begun", "doubtful"};
     unsigned cpu;
     unsigned long long time;
     char name[16];
@@ -152,7 +153,7 @@ static void read_window_fate(struct emulated_truth *truth, const char *line)
         if (strcmp(name, names[i]) != 0)
             continue;
         window->no_beginning |= i == FATE_BEHEADED;
-        window->no_end |= i == FATE_CUT;
+        window->no_end |= i == FATE_CUT || i == FATE_BEGUN;
         /* Without its beginning and its end nothing is left to name. */
         bool both = (window->no_beginning && window->no_end) ||
                     (window->fate != FATE_WHOLE && window->fate != (enum fate)i &&

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fate { FATE_WHOLE, FATE_LOST, FATE_CUT, FATE_BEHEADED, FATE_DOUBTFUL, FATES };
+enum fate { FATE_WHOLE, FATE_LOST, FATE_CUT, FATE_BEHEADED, FATE_BEGUN, FATE_DOUBTFUL, FATES };
 enum sample_fate { SAMPLE_WRITTEN, SAMPLE_LOST, SAMPLE_THROTTLED, SAMPLE_SKIDDED };
 
 /* One trace window and its pause. */

@@ -80,6 +80,7 @@ static bool is_named(const struct true_window *window, enum csp_unstitched reaso
         /* What is left of an unproven one may lie behind the place, where it cannot be decoded. */
         return reason == CSP_UNSTITCHED_CUT ||
                (reason == CSP_UNSTITCHED_NO_WINDOW && window->unproven);
+    case FATE_BEGUN:
     case FATE_DOUBTFUL:
         return reason == CSP_UNSTITCHED_CUT || reason == CSP_UNSTITCHED_NO_WINDOW;
     case FATE_WHOLE:
@@ -93,7 +94,8 @@ static bool is_named(const struct true_window *window, enum csp_unstitched reaso
 static void judge_name(struct judge *judge, const struct csp_sample *sample,
                        const struct true_window *window)
 {
-    static const char *const fates[FATES] = {"whole", "lost", "cut", "beheaded", "doubtful"};
+    static const char *const fates[FATES] = {"whole",    "lost",  "cut",
+                                             "beheaded", "begun", "doubtful"};
     enum csp_unstitched reason = (enum csp_unstitched)sample->unstitched;
     if (sample->verdict == CSP_VERDICT_AMBIGUOUS)
         return;
