@@ -36,7 +36,9 @@ static enum csp_unstitched what_of(const struct csp_stitch_state *state, uint32_
         return may_fit_in_time(state, window, pause) || ran_last(state, window, pause)
                    ? CSP_UNSTITCHED_UNTOLD
                    : CSP_UNSTITCHED_NO_WINDOW;
-    if (!state->bounds[window].end || !contradicts)
+    /* A switch ends a window, too: the pause may have closed the next one, which was lost. */
+    bool switched = csp_stitch_switched_between(state->stream, state->bounds[window].end, p->time);
+    if (!state->bounds[window].end || !contradicts || switched)
         return CSP_UNSTITCHED_UNTOLD;
     return context_agrees(w, p) ? CSP_UNSTITCHED_PC : CSP_UNSTITCHED_CONTEXT;
 }

@@ -33,7 +33,7 @@ bool csp_stitch_lost_between(const struct csp_stitch_stream *stream, uint64_t fr
     return any_between(stream->losses, stream->loss_len, from, to);
 }
 
-static bool switched_between(const struct csp_stitch_stream *stream, uint64_t from, uint64_t to)
+bool csp_stitch_switched_between(const struct csp_stitch_stream *stream, uint64_t from, uint64_t to)
 {
     return any_between(stream->switches, stream->switch_len, from, to);
 }
@@ -66,7 +66,7 @@ enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32
     if (begins && bounds->first && resume->time > bounds->first + state->tolerance)
         return CSP_OPENING_EXCLUDES;
     if (csp_stitch_lost_between(state->stream, resume->time, paused) ||
-        switched_between(state->stream, resume->time, paused))
+        csp_stitch_switched_between(state->stream, resume->time, paused))
         return CSP_OPENING_UNKNOWN;
     if (begins && resume->pc && resume->pc != w->start_pc)
         return CSP_OPENING_EXCLUDES;

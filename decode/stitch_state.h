@@ -114,6 +114,9 @@ enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32
                                     uint32_t pause);
 /* Whether the recording tells of samples lost in (from, to]. */
 bool csp_stitch_lost_between(const struct csp_stitch_stream *stream, uint64_t from, uint64_t to);
+/* The same of switches of threads. */
+bool csp_stitch_switched_between(const struct csp_stitch_stream *stream, uint64_t from,
+                                 uint64_t to);
 
 /* Tells of each pause without a window why; none of those has a verdict but CSP_VERDICT_AMBIGUOUS.
  */

@@ -331,6 +331,27 @@ static void a_window_that_was_opened_elsewhere_is_another_ones(void **state)
     check(&c);
 }
 
+/* The second thread's window ended because it was switched out, so late before the third pause that
+ * this might have closed it, but for the PCs. What the pause did close was lost. */
+static void a_window_that_a_switch_ended_is_not_said_to_have_ended_elsewhere(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 100, 110), W(0x20, 0xb0, 200, 210), W(0x30, 0xc0, 300, 310)},
+        .window_len = 3,
+        .pauses = {P(112, 0xa0), P(212, 0xd0), P(312, 0xc0)},
+        .pause_len = 3,
+        .resumes = {{99, 0x10}, {190, 0x40}, {299, 0x30}},
+        .resume_len = 3,
+        .switches = {195, 211},
+        .switch_len = 2,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT}},
+    };
+    check(&c);
+}
+
 /* Too long before the pause for the lag that the times tell of; but nothing else is known to have
  * run since the switch. */
 static void a_window_behind_a_switch_may_have_run_last(void **state)
@@ -421,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_lag_longer_than_the_time_between_windows_is_none),
         cmocka_unit_test(without_time_ended_elsewhere_and_lost_are_not_told_apart),
         cmocka_unit_test(a_window_that_was_opened_elsewhere_is_another_ones),
+        cmocka_unit_test(a_window_that_a_switch_ended_is_not_said_to_have_ended_elsewhere),
         cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
         cmocka_unit_test(without_a_resume_the_trace_was_off),
         cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),
