@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/saturate.h"
+#include "base/text_lines.h"
+
 struct item {
     uint64_t from, to, count;
 };
@@ -13,84 +16,42 @@ struct reader {
     struct csp_counters *counters;
     struct csp_branch_list_stats *stats;
     struct csp_diag *diag;
-    const char *at, *end, *line_end; /* the line being read: [at, line_end) */
-    uint64_t line_number;
+    struct csp_text_lines lines;
     CSP_VEC(struct item) ranges, branches;
     uint64_t singles;
     struct csp_build_id id; /* of the binary being read */
 };
 
-static bool next_line(struct reader *reader)
-{
-    if (reader->line_number++)
-        reader->at = reader->line_end < reader->end ? reader->line_end + 1 : reader->end;
-    if (reader->at == reader->end)
-        return false;
-    const char *newline = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
-    reader->line_end = newline ? newline : reader->end;
-    return true;
-}
-
 static int fail(const struct reader *reader, const char *expected)
 {
     return csp_fail(reader->diag, CSP_ERR_INPUT, "%s, line %" PRIu64 ": expected %s",
-                    reader->file->path, reader->line_number, expected);
-}
-
-static bool take(struct reader *reader, const char *text)
-{
-    size_t size = strlen(text);
-    if ((size_t)(reader->line_end - reader->at) < size || memcmp(reader->at, text, size) != 0)
-        return false;
-    reader->at += size;
-    return true;
-}
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
-static bool take_number(struct reader *reader, int base, uint64_t *value)
-{
-    const char *start = reader->at;
-    for (*value = 0; reader->at < reader->line_end && digit(*reader->at) < base; reader->at++) {
-        if (*value > UINT64_MAX / 16 / (uint64_t)base)
-            return false;
-        *value = *value * (uint64_t)base + (uint64_t)digit(*reader->at);
-    }
-    return reader->at > start;
+                    reader->file->path, reader->lines.number, expected);
 }
 
 /* FROM, and after `between` (which may be null) TO, then ":COUNT". */
-static bool take_item(struct reader *reader, const char *between, struct item *item)
+static bool take_item(struct csp_text_lines *lines, const char *between, struct item *item)
 {
     *item = (struct item){0};
-    return take_number(reader, 16, &item->from) &&
-           (!between || (take(reader, between) && take_number(reader, 16, &item->to))) &&
-           take(reader, ":") && take_number(reader, 10, &item->count) &&
-           reader->at == reader->line_end;
-}
-
-static bool is_blank(const struct reader *reader)
-{
-    return reader->at == reader->line_end;
+    return csp_text_lines_take_number(lines, 16, &item->from) &&
+           (!between || (csp_text_lines_take(lines, between) &&
+                         csp_text_lines_take_number(lines, 16, &item->to))) &&
+           csp_text_lines_take(lines, ":") && csp_text_lines_take_number(lines, 10, &item->count) &&
+           csp_text_lines_at_end(lines);
 }
 
 /* A number of lines, and so many lines; the first line is there. */
 static int read_table(struct reader *reader, const char *between, const char *expected)
 {
+    struct csp_text_lines *lines = &reader->lines;
     uint64_t count;
-    if (!take_number(reader, 10, &count) || !is_blank(reader))
+    if (!csp_text_lines_take_number(lines, 10, &count) || !csp_text_lines_at_end(lines))
         return fail(reader, "how many lines follow");
     for (uint64_t i = 0; i < count; i++) {
         struct item item;
-        if (!next_line(reader) || !take_item(reader, between, &item))
+        if (!csp_text_lines_next(lines) || !take_item(lines, between, &item))
             return fail(reader, expected);
         if (!between)
-            reader->singles += item.count;
+            reader->singles = csp_add_saturating(reader->singles, item.count);
         else if (*between == '-' && between[1])
             csp_vec_push(&reader->branches, item);
         else
@@ -101,21 +62,19 @@ static int read_table(struct reader *reader, const char *between, const char *ex
 
 static int read_build_id(struct reader *reader)
 {
-    reader->id = (struct csp_build_id){0};
-    if (!next_line(reader) || !take(reader, "// build_id: 0x"))
+    struct csp_text_lines *lines = &reader->lines;
+    struct csp_build_id *id = &reader->id;
+    *id = (struct csp_build_id){0};
+    if (!csp_text_lines_next(lines) || !csp_text_lines_take(lines, "// build_id: 0x"))
         return fail(reader, "'// build_id: 0x' and a number");
-    uint8_t any = 0;
-    while (reader->line_end - reader->at >= 2 && reader->id.size < sizeof reader->id.bytes) {
-        int high = digit(reader->at[0]), low = digit(reader->at[1]);
-        if (high > 15 || low > 15)
-            break;
-        any |= reader->id.bytes[reader->id.size++] = (uint8_t)(high << 4 | low);
-        reader->at += 2;
-    }
-    if (!is_blank(reader))
+    id->size = (uint8_t)csp_text_lines_take_bytes(lines, id->bytes, sizeof id->bytes);
+    if (!csp_text_lines_at_end(lines))
         return fail(reader, "a build-id of at most 20 bytes");
+    uint8_t any = 0;
+    for (uint8_t i = 0; i < id->size; i++)
+        any |= id->bytes[i];
     if (!any)
-        reader->id.size = 0;
+        id->size = 0;
     return 0;
 }
 
@@ -129,9 +88,10 @@ static bool is_program(const struct reader *reader)
 {
     if (reader->id.size && reader->program->build_id.size)
         return same_build_id(&reader->id, &reader->program->build_id);
-    const char *slash = memrchr(reader->at, '/', (size_t)(reader->line_end - reader->at));
-    const char *name = slash ? slash + 1 : reader->at;
-    size_t length = (size_t)(reader->line_end - name);
+    const struct csp_text_lines *lines = &reader->lines;
+    const char *slash = memrchr(lines->at, '/', (size_t)(lines->line_end - lines->at));
+    const char *name = slash ? slash + 1 : lines->at;
+    size_t length = (size_t)(lines->line_end - name);
     return strlen(reader->program->name) == length && !memcmp(reader->program->name, name, length);
 }
 
@@ -166,7 +126,7 @@ static void add_counts(struct reader *reader)
     }
     stats->ranges += reader->ranges.len;
     stats->branches += reader->branches.len;
-    stats->single_addresses += reader->singles;
+    stats->single_addresses = csp_add_saturating(stats->single_addresses, reader->singles);
 }
 
 /* The tables of one binary and what follows them; the first line is there. */
@@ -175,17 +135,18 @@ static int read_binary(struct reader *reader)
     reader->ranges.len = reader->branches.len = 0;
     reader->singles = 0;
     int error = read_table(reader, "-", "a range FIRST-LAST:COUNT");
-    if (!error && !next_line(reader))
+    if (!error && !csp_text_lines_next(&reader->lines))
         error = fail(reader, "how many addresses follow");
     if (!error)
         error = read_table(reader, NULL, "an address ADDRESS:COUNT");
-    if (!error && !next_line(reader))
+    if (!error && !csp_text_lines_next(&reader->lines))
         error = fail(reader, "how many branches follow");
     if (!error)
         error = read_table(reader, "->", "a branch FROM->TO:COUNT");
     if (!error)
         error = read_build_id(reader);
-    if (!error && (!next_line(reader) || !take(reader, "// ")))
+    if (!error &&
+        (!csp_text_lines_next(&reader->lines) || !csp_text_lines_take(&reader->lines, "// ")))
         error = fail(reader, "'// ' and the path of the binary");
     if (error)
         return error;
@@ -201,17 +162,15 @@ int csp_branch_list_read(const struct csp_file *file, const struct csp_program *
                          struct csp_counters *counters, struct csp_branch_list_stats *stats,
                          struct csp_diag *diag)
 {
-    const char *text = (const char *)file->data;
     struct reader reader = {.file = file,
                             .program = program,
                             .counters = counters,
                             .stats = stats,
                             .diag = diag,
-                            .at = text,
-                            .end = text + file->size};
+                            .lines = csp_text_lines_of(file->data, file->size)};
     int error = 0;
-    while (!error && next_line(&reader))
-        if (!is_blank(&reader))
+    while (!error && csp_text_lines_next(&reader.lines))
+        if (!csp_text_lines_at_end(&reader.lines))
             error = read_binary(&reader);
     csp_vec_free(&reader.ranges);
     csp_vec_free(&reader.branches);
