@@ -80,23 +80,15 @@ static size_t highest(const uint64_t *counts, size_t count)
     return best;
 }
 
-int csp_recording_main_program(struct csp_recording *recording, const char **path,
-                               struct csp_diag *diag)
+/* The number of the program with the most samples, and where its file was found. False where no
+ * sample tells. */
+static bool most_sampled(struct csp_recording *recording, uint32_t *number,
+                         const struct csp_image **image)
 {
-    uint32_t number;
-    return csp_recording_main_binary(recording, &number, path, diag);
-}
-
-int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number, const char **path,
-                              struct csp_diag *diag)
-{
-    const struct csp_spaces *spaces = csp_recording_spaces(recording);
-    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     struct csp_records *records;
-    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
-    if (error)
-        return error;
-    size_t files = csp_spaces_binary_count(spaces);
+    if (csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, NULL))
+        return false;
+    size_t files = csp_spaces_binary_count(csp_recording_spaces(recording));
     struct programs programs = {
         .recording = recording,
         .samples = csp_calloc(files + 1, sizeof *programs.samples),
@@ -109,27 +101,44 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
         program_record(&programs, &record);
     csp_records_close(records);
     size_t best = highest(programs.samples, files);
-    const struct csp_binary *program = csp_spaces_binary(spaces, (uint32_t)best);
-    if (!programs.samples[best])
-        error = csp_fail(diag, CSP_ERR_INPUT,
-                         "%s has no samples with callchains that would tell which program to make "
-                         "a profile of: name it with -b",
-                         name);
-    else if (!programs.images[best])
-        error = csp_fail(diag, CSP_ERR_INPUT,
-                         "%s: the program it is of, %s, %s: name its file with -b, "
-                         "or a directory that has it with --symfs",
-                         name, program->path,
-                         access(program->path, F_OK) == 0
-                             ? "is another here than was recorded (built again since?)"
-                             : "is not found here");
-    else
-        *path = programs.images[best]->path;
+    bool any = programs.samples[best] != 0;
     *number = (uint32_t)best;
+    *image = programs.images[best];
     csp_map_free(&programs.of_process);
     free(programs.samples);
     free(programs.images);
-    return error;
+    return any;
+}
+
+int csp_recording_main_program(struct csp_recording *recording, const char **path,
+                               struct csp_diag *diag)
+{
+    uint32_t number;
+    return csp_recording_main_binary(recording, &number, path, diag);
+}
+
+int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number, const char **path,
+                              struct csp_diag *diag)
+{
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    const struct csp_image *image;
+    if (!most_sampled(recording, number, &image))
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s has no samples with callchains that would tell which program to make "
+                        "a profile of: name it with -b",
+                        name);
+    if (!image) {
+        const char *program = csp_spaces_binary(csp_recording_spaces(recording), *number)->path;
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: the program it is of, %s, %s: name its file with -b, "
+                        "or a directory that has it with --symfs",
+                        name, program,
+                        access(program, F_OK) == 0
+                            ? "is another here than was recorded (built again since?)"
+                            : "is not found here");
+    }
+    *path = image->path;
+    return 0;
 }
 
 struct reader {
@@ -164,27 +173,44 @@ static void on_any_sample(void *user, unsigned worker, const struct csp_sample *
     csp_sample_mapper_add(worker ? &reader->parts[worker - 1].mapper : &reader->mapper, sample);
 }
 
+/* The program is not in the recording; what is may be what was meant. */
+static int fail_absent(const struct csp_program *program, struct csp_recording *recording,
+                       struct csp_diag *diag)
+{
+    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
+    uint32_t number;
+    const struct csp_image *image;
+    char id[41];
+    csp_build_id_text(&program->build_id, id);
+    if (!most_sampled(recording, &number, &image))
+        return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", name,
+                        program->path, id[0] ? id : "none");
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s has no samples of %s (build-id %s): most are of a process that runs %s",
+                    name, program->path, id[0] ? id : "none",
+                    csp_spaces_binary(csp_recording_spaces(recording), number)->path);
+}
+
 /* Tells which files of the recording are the program. */
-static int find_program(struct reader *reader, const struct csp_recording *recording,
+static int find_program(struct reader *reader, struct csp_recording *recording,
                         struct csp_diag *diag)
 {
     const struct csp_program *program = &reader->gen->program;
-    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     const struct csp_build_id *another;
     size_t found = csp_sample_mapper_begin(&reader->mapper, program,
                                            csp_recording_spaces(recording), &another);
     csp_sample_mapper_into(&reader->mapper, reader->set ? reader->set : &reader->gen->set);
     if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
+    if (!another)
+        return fail_absent(program, recording, diag);
     char ours[41], theirs[41];
     csp_build_id_text(&program->build_id, ours);
-    if (!another)
-        return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", name,
-                        program->path, ours[0] ? ours : "none");
     csp_build_id_text(another, theirs);
     return csp_fail(diag, CSP_ERR_INPUT,
                     "%s is not the %s that was recorded: its build-id is %s, in %s it is %s",
-                    program->path, program->name, ours, name, theirs);
+                    program->path, program->name, ours,
+                    csp_perfdata_path(csp_recording_perfdata(recording)), theirs);
 }
 
 static bool is_slice(const struct csp_recording_how *how)
