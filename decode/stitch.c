@@ -94,6 +94,15 @@ static void judge(const struct csp_stitch_state *state, uint32_t pause,
         pair->verdict = timed ? CSP_VERDICT_TIME : CSP_VERDICT_ORDER;
 }
 
+/* Where there is but one of either, there is nothing to choose from. */
+static void stitch_one(const struct csp_stitch_state *state, uint32_t window, uint32_t pause,
+                       struct csp_stitch_pair *pair)
+{
+    const struct csp_align_pair alone = {.row = window, .margin = UINT32_MAX};
+    if (score(state, window, pause))
+        judge(state, pause, &alone, pair);
+}
+
 /* A group: pauses [pause_first, pause_last) whose candidates overlap each other and no others. */
 struct group {
     uint32_t window_first, window_last, pause_first, pause_last;
@@ -103,8 +112,11 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
                          struct csp_stitch_pair *pairs)
 {
     uint32_t count = group->pause_last - group->pause_first;
-    struct csp_align_pair one; /* nearly all groups are of one */
-    struct csp_align_pair *aligned = count > 1 ? csp_malloc(count * sizeof *aligned) : &one;
+    if (count == 1 && group->window_last - group->window_first == 1) { /* nearly all are */
+        stitch_one(state, group->window_first, group->pause_first, &pairs[group->pause_first]);
+        return;
+    }
+    struct csp_align_pair *aligned = csp_malloc(count * sizeof *aligned);
     csp_align(group->window_first, group->window_last, group->pause_first, group->pause_last, score,
               state, aligned);
     for (uint32_t k = 0; k < count; k++) {
@@ -112,8 +124,7 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
         if (aligned[k].row != UINT32_MAX)
             judge(state, j, &aligned[k], &pairs[j]);
     }
-    if (aligned != &one)
-        free(aligned);
+    free(aligned);
 }
 
 void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
@@ -151,14 +162,12 @@ static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch
     }
 }
 
-static void begin(struct csp_stitch_state *state, const struct csp_stitch_stream *stream)
+static struct csp_stitch_state begin(const struct csp_stitch_stream *stream)
 {
-    *state = (struct csp_stitch_state){
+    struct csp_stitch_state state = {
         .stream = stream, .tolerance = stream->tolerance, .use_records = true};
-    state->bounds = csp_malloc(stream->window_len * sizeof *state->bounds);
-    state->opened_by = csp_malloc(stream->pause_len * sizeof *state->opened_by);
-    csp_stitch_find_openers(state);
-    csp_stitch_forget_time(state);
+    state.bounds = csp_malloc(stream->window_len * sizeof *state.bounds);
+    return state;
 }
 
 static void end(struct csp_stitch_state *state)
@@ -169,10 +178,9 @@ static void end(struct csp_stitch_state *state)
 
 void csp_stitch_survey(const struct csp_stitch_stream *stream, struct csp_stitch_trust *trust)
 {
-    struct csp_stitch_state state;
     if (!stream->pause_len || !stream->window_len)
         return;
-    begin(&state, stream);
+    struct csp_stitch_state state = begin(stream);
     csp_stitch_ask_trace_time(&state, trust);
     end(&state);
 }
@@ -186,8 +194,8 @@ void csp_stitch(const struct csp_stitch_stream *stream, const struct csp_stitch_
     *clock = (struct csp_stitch_clock){0};
     if (!stream->pause_len || !stream->window_len)
         return;
-    struct csp_stitch_state state;
-    begin(&state, stream);
+    struct csp_stitch_state state = begin(stream);
+    csp_stitch_find_openers(&state);
     clock->time = csp_stitch_settle_time(&state, trust, clock);
     state.doubt = clock->time == CSP_STITCH_TIME_FITTED ? state.tolerance : 0;
     csp_stitch_pair_groups(&state, pairs);

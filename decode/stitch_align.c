@@ -188,21 +188,9 @@ static uint32_t align_block(struct block *block, uint32_t keep, csp_align_score_
     return used;
 }
 
-/* Where there is but one of either, there is nothing to choose from. */
-static void align_one(uint32_t row, uint32_t column, csp_align_score_fn *score, const void *user,
-                      struct csp_align_pair *pair)
-{
-    bool fits = (uint8_t)score(user, row, column) != 0;
-    *pair = (struct csp_align_pair){fits ? row : UINT32_MAX, fits ? UINT32_MAX : 0};
-}
-
 void csp_align(uint32_t row_first, uint32_t row_last, uint32_t column_first, uint32_t column_last,
                csp_align_score_fn *score, const void *user, struct csp_align_pair *pairs)
 {
-    if (row_last - row_first == 1 && column_last - column_first == 1) {
-        align_one(row_first, column_first, score, user, pairs);
-        return;
-    }
     while (column_first < column_last) {
         uint32_t columns = column_last - column_first, rows = row_last - row_first;
         struct block block = {.row_first = row_first,

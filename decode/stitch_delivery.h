@@ -9,6 +9,7 @@
 struct csp_held_window {
     struct csp_trace_part *part;
     uint32_t list, number;
+    uint32_t branches; /* that its runs have, kept or counted */
 };
 
 /* Pauses that were stitched, or found to have nothing to be stitched to. */

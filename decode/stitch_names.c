@@ -131,8 +131,18 @@ static void name_others(const struct csp_stitch_state *state, struct csp_stitch_
     free(before);
 }
 
+static bool has_unpaired(const struct csp_stitch_state *state, const struct csp_stitch_pair *pairs)
+{
+    for (uint32_t j = 0; j < state->stream->pause_len; j++)
+        if (pairs[j].verdict == CSP_VERDICT_NONE)
+            return true;
+    return false;
+}
+
 void csp_stitch_name_unpaired(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
 {
+    if (!has_unpaired(state, pairs))
+        return;
     name_others(state, pairs);
     csp_stitch_name_cut(state, pairs);
     doubt_lost(state, pairs);

@@ -1,11 +1,14 @@
 /* Which resume opened the window that a pause closed, and what that says of windows. */
 #include "decode/stitch_state.h"
 
+#include "base/alloc.h"
+
 /* A resume at the very time of a pause came after it: it opened the next pause's window. */
 void csp_stitch_find_openers(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
     uint32_t next = 0;
+    state->opened_by = csp_malloc(stream->pause_len * sizeof *state->opened_by);
     for (uint32_t j = 0; j < stream->pause_len; j++) {
         const struct csp_stitch_resume *last = NULL;
         while (next < stream->resume_len && stream->resumes[next].time < stream->pauses[j].time)

@@ -21,8 +21,8 @@ struct csp_stitch_lag {
 struct csp_stitch_state {
     const struct csp_stitch_stream *stream;
     struct csp_stitch_bounds *bounds;
-    const struct csp_stitch_resume *
-        *opened_by; /* per pause: the last resume since the one before */
+    /* Per pause: the last resume since the one before. Null while nobody asks. */
+    const struct csp_stitch_resume **opened_by;
     uint64_t tolerance;
     uint64_t doubt;   /* by which fitted times may be wrong beyond it: it excludes nothing */
     bool use_records; /* the time of a drained window's record is that of its end */
@@ -97,8 +97,6 @@ void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_sti
 
 /* ---- stitch_time.c ---- */
 
-/* As if the trace had no timestamps. */
-void csp_stitch_forget_time(struct csp_stitch_state *state);
 /* Settles on the best times that nothing contradicts: the trace's as they are, fitted, or none.
  * `trust`: what is known of the trace's own times from all streams. */
 enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
@@ -109,6 +107,7 @@ void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch
 
 /* ---- the others ---- */
 
+/* Fills opened_by. */
 void csp_stitch_find_openers(struct csp_stitch_state *state);
 enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32_t window,
                                     uint32_t pause);

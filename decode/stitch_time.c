@@ -21,7 +21,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-void csp_stitch_forget_time(struct csp_stitch_state *state)
+/* As if the trace had no timestamps. */
+static void forget_trace_time(struct csp_stitch_state *state)
 {
     for (uint32_t i = 0; i < state->stream->window_len; i++)
         state->bounds[i] = (struct csp_stitch_bounds){.broken = state->stream->windows[i].cut};
@@ -47,19 +48,37 @@ static void take_times(struct csp_stitch_state *state, uint32_t window, uint64_t
     bounds->last = possible ? last : 0;
 }
 
-static void take_trace_time(struct csp_stitch_state *state)
+/* What the trace's own times are like. */
+struct trace_time {
+    bool any;                /* a window has one */
+    uint32_t timed, outside; /* windows whose AUX record bounds it, and where that contradicts it */
+};
+
+static struct trace_time take_trace_time(struct csp_stitch_state *state)
 {
-    for (uint32_t i = 0; i < state->stream->window_len; i++)
-        take_times(state, i, state->stream->windows[i].first_time,
-                   state->stream->windows[i].last_time);
+    const struct csp_stitch_stream *stream = state->stream;
+    struct trace_time seen = {0};
+    for (uint32_t i = 0; i < stream->window_len; i++) {
+        const struct csp_stitch_window *window = &stream->windows[i];
+        take_times(state, i, window->first_time, window->last_time);
+        if (!window->last_time)
+            continue;
+        seen.any = true;
+        if (!window->record_time || window->unsure)
+            continue;
+        seen.timed++;
+        if (!state->bounds[i].last)
+            seen.outside++;
+    }
+    return seen;
 }
 
 /* Windows and pauses are both in order, so each window inherits its neighbours' bounds. What may be
  * two windows has a time that may be read from the middle of a packet: it bounds none. */
-static void find_bounds(struct csp_stitch_state *state)
+static void find_early(struct csp_stitch_state *state)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    uint64_t tolerance = state->tolerance, early = 0, late = UINT64_MAX;
+    uint64_t tolerance = state->tolerance, early = 0;
     for (uint32_t i = 0; i < stream->window_len; i++) {
         const struct csp_stitch_window *window = &stream->windows[i];
         struct csp_stitch_bounds *bounds = &state->bounds[i];
@@ -70,6 +89,12 @@ static void find_bounds(struct csp_stitch_state *state)
             early = max_u64(early, bounds->end - tolerance);
         bounds->early = early;
     }
+}
+
+static void find_late(struct csp_stitch_state *state)
+{
+    const struct csp_stitch_stream *stream = state->stream;
+    uint64_t tolerance = state->tolerance, late = UINT64_MAX;
     for (uint32_t i = stream->window_len; i-- > 0;) {
         const struct csp_stitch_window *window = &stream->windows[i];
         struct csp_stitch_bounds *bounds = &state->bounds[i];
@@ -87,24 +112,10 @@ static void find_bounds(struct csp_stitch_state *state)
     }
 }
 
-static uint32_t count_outside_records(const struct csp_stitch_stream *stream, uint32_t *timed)
+static void find_bounds(struct csp_stitch_state *state)
 {
-    uint32_t outside = 0;
-    *timed = 0;
-    for (uint32_t i = 0; i < stream->window_len; i++) {
-        const struct csp_stitch_window *window = &stream->windows[i];
-        if (!window->last_time || !window->record_time || window->unsure)
-            continue;
-        ++*timed;
-        outside += !record_allows(window, window->last_time, stream->tolerance);
-    }
-    return outside;
-}
-
-static bool records_allow_trace_time(const struct csp_stitch_stream *stream)
-{
-    uint32_t timed, outside = count_outside_records(stream, &timed);
-    return outside <= timed / 100;
+    find_early(state);
+    find_late(state);
 }
 
 /* The first pause from number `pause` on that can have closed a window, which the pauses that
@@ -198,13 +209,15 @@ static double time_between(const struct csp_clock_anchor *a, const struct csp_cl
 static struct lags sum_up_but(double drift, const struct csp_clock_anchor *found, size_t count)
 {
     int64_t *lags = csp_malloc(count * sizeof *lags);
-    for (size_t i = 0; i < count; i++)
+    struct lags sum = {.min = INT64_MAX, .max = INT64_MIN};
+    for (size_t i = 0; i < count; i++) {
         lags[i] = (int64_t)(found[i].sample - found[i].trace) -
                   (int64_t)(drift * time_between(&found[0], &found[i]));
-    struct lags sum = {.min = csp_nth(lags, count, 0),
-                       .low = csp_nth(lags, count, count / 20),
-                       .median = csp_nth(lags, count, count / 2),
-                       .max = csp_nth(lags, count, count - 1)};
+        sum.min = lags[i] < sum.min ? lags[i] : sum.min;
+        sum.max = lags[i] > sum.max ? lags[i] : sum.max;
+    }
+    sum.low = csp_nth(lags, count, count / 20);
+    sum.median = csp_nth(lags, count, count / 2);
     free(lags);
     return sum;
 }
@@ -276,7 +289,7 @@ static bool learn_lag(struct csp_stitch_state *state, bool one_clock,
     bool believed = possible && !drifts && is_believed(&own, all);
     if (believed) {
         state->lag = lag_of(state, &lags, own.agree, most);
-        find_bounds(state);
+        find_late(state); /* on which alone the lag bears */
         clock->pairs = own.agree;
         clock->lag_min = lags.min;
         clock->lag_median = lags.median;
@@ -341,33 +354,36 @@ static bool fit_trace_time(struct csp_stitch_state *state)
     return true;
 }
 
+static bool any_drained(const struct csp_stitch_stream *stream)
+{
+    for (uint32_t i = 0; i < stream->window_len; i++)
+        if (stream->windows[i].drained)
+            return true;
+    return false;
+}
+
 enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
                                             const struct csp_stitch_trust *trust,
                                             struct csp_stitch_clock *clock)
 {
     const struct csp_stitch_stream *stream = state->stream;
-    bool any = false, drained = false;
-    for (uint32_t i = 0; i < stream->window_len; i++) {
-        any |= stream->windows[i].last_time != 0;
-        drained |= stream->windows[i].drained;
-    }
-    if (any && records_allow_trace_time(stream)) {
-        take_trace_time(state);
+    struct trace_time seen = take_trace_time(state);
+    if (seen.any && seen.outside <= seen.timed / 100) {
         find_bounds(state);
         if (learn_lag(state, true, trust, clock))
             return CSP_STITCH_TIME_TRACE;
-        csp_stitch_forget_time(state);
     }
+    forget_trace_time(state);
     find_bounds(state);
-    if (any && fit_trace_time(state)) {
+    if (seen.any && fit_trace_time(state)) {
         find_bounds(state);
         if (learn_lag(state, false, NULL, clock))
             return CSP_STITCH_TIME_FITTED;
-        csp_stitch_forget_time(state);
+        forget_trace_time(state);
         state->tolerance = stream->tolerance;
         find_bounds(state);
     }
-    if (drained && learn_lag(state, false, NULL, clock))
+    if (any_drained(stream) && learn_lag(state, false, NULL, clock))
         return CSP_STITCH_TIME_RECORDS;
     state->use_records = false;
     find_bounds(state);
@@ -377,10 +393,8 @@ enum csp_stitch_time csp_stitch_settle_time(struct csp_stitch_state *state,
 void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch_trust *trust)
 {
     struct csp_stitch_trust own = {0};
-    uint32_t timed;
-    trust->contradict += count_outside_records(state->stream, &timed);
+    trust->contradict += take_trace_time(state).outside;
     state->use_records = false;
-    take_trace_time(state);
     find_bounds(state);
     struct csp_clock_anchor *found = find_followers(state, &own);
     bool drifts = clocks_drift(found, own.agree, state->tolerance);

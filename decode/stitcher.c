@@ -65,11 +65,9 @@ static size_t count_pauses(const struct pending *pending, bool last)
     return count;
 }
 
-static uint64_t branches_of(const struct csp_held_window *held)
+static uint32_t branches_of(const struct csp_windows *list, const struct csp_window *window)
 {
-    const struct csp_windows *list = &held->part->lists[held->list];
-    const struct csp_window *window = &list->windows.data[held->number];
-    uint64_t branches = 0;
+    uint32_t branches = 0;
     for (uint32_t i = 0; i < window->run_len; i++)
         branches += list->runs.data[window->run_first + i].branch_len;
     return branches;
@@ -82,7 +80,7 @@ static void drop_windows(struct csp_stitcher *stitcher, struct pending *pending,
     stitcher->stats.windows += count;
     stitcher->stats.windows_alone += count - used;
     for (size_t i = 0; i < count; i++) {
-        pending->branches -= branches_of(&pending->windows.data[i]);
+        pending->branches -= pending->windows.data[i].branches;
         csp_trace_part_release(pending->windows.data[i].part);
     }
     for (size_t i = count; i < pending->keys.len; i++) {
@@ -261,12 +259,12 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
         }
         bool adjacent = pending->chunk == done->chunk && !done->chunk->holes;
         enter_chunk(pending, done->chunk);
-        struct csp_held_window held = {part, done->list, i};
+        struct csp_held_window held = {part, done->list, i, branches_of(list, window)};
         struct csp_stitch_window key = make_key(stitcher, pending, done, list, window);
         key.adjacent = adjacent;
         csp_vec_push(&pending->keys, key);
         csp_vec_push(&pending->windows, held);
-        pending->branches += branches_of(&held);
+        pending->branches += held.branches;
         csp_trace_part_keep(part);
     }
     if (pending->keys.len < BATCH_WINDOWS && pending->branches < BATCH_BRANCHES)
