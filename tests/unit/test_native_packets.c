@@ -132,6 +132,10 @@ static void add_hex(struct csp_buf *out, const char *hex)
 /* Address and context, long: 0x1000 at EL0, non-secure, 64 bit. */
 #define AT_1000 "82 00 08 00 00 30 "
 #define START ASYNC INFO "04 " AT_1000
+/* How windows of an emulated program begin and end: context 7, virtual context 5, and the address
+ * and context of the kernel's handler. */
+#define OPEN ASYNC INFO "04 85 00 08 00 00 00 00 00 00 f0 05000000 07000000 "
+#define HANDLER "85 20 00 08 80 00 80 ff ff 31 "
 
 struct row {
     const char *name;
@@ -208,6 +212,36 @@ static const struct row rows[] = {
      "sync on el0:0:0 1020-1024+ return 1000-1008+"},
     {"ETE: no such packet", ETE, START "07", "bad@15"},
     {"ETE: PE reset has no address", ETE, START "06 00 70", "sync on el0:0:0 exception:0"},
+
+    /* Whole windows. */
+    {"a window", IDS, OPEN "f7 06 1d 95 04 " HANDLER "02 85 01",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 time:85"},
+    {"which goes on in its handler", IDS, OPEN "f7 06 1d 95 04 " HANDLER "02 85 01 f7",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 el1:7:5 time:85 nocode@ffff800080080080"},
+    {"… or elsewhere", IDS, OPEN "f7 06 1d 95 04 " HANDLER "02 85 01 95 06 f7",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 el1:7:5 time:85 nocode@ffff800080080018"},
+    {"without a handler", IDS, OPEN "f7 06 1d 95 04 02 85 01",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 time:85"},
+    {"… and on", IDS, OPEN "f7 06 1d 95 04 02 85 01 f7",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 time:85 1010-1018+"},
+    {"without a time", IDS, OPEN "f7 06 1d 95 04 " HANDLER,
+     "sync on el0:7:5 1000-1008+ exception:14@1010"},
+    {"with two", IDS, OPEN "f7 06 1d 95 04 " HANDLER "02 85 01 02 86 01",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 time:85 time:86"},
+    {"another behind it", IDS,
+     OPEN "f7 06 1d 95 04 " HANDLER "02 85 01 " OPEN "f6 06 1d 95 02 02 86 01",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 el1:7:5 time:85 "
+     "sync on el0:7:5 1000-1008 exception:14@1008 time:86"},
+    {"another before its atoms", IDS, OPEN OPEN "f7 02 85 01",
+     "sync on el0:7:5 sync on el0:7:5 1000-1008+ time:85"},
+    {"lost trace behind it", IDS, OPEN "f7 06 1d 95 04 " HANDLER "02 85 01 0005 " OPEN "f7",
+     "sync on el0:7:5 1000-1008+ exception:14@1010 time:85 overflow sync on el0:7:5 1000-1008+"},
+    {"that begins with more to commit", SPEC | IDS,
+     ASYNC "01 05 00 01 04 85 00 08 00 00 00 00 00 00 f0 05000000 07000000 f7 2d 02",
+     "sync on el0:7:5 1000-1008+"},
+    {"ETE: an exception without an address, and what looks like one", ETE | IDS,
+     OPEN "f7 06 30 95 04 f7 f7 f7",
+     "sync on el0:7:5 1000-1008+ other on 1010-1018+ 1004-1008+ 1010-1018+"},
 
     /* Time. */
     {"timestamp", 0, START "02 85 01 f7", "sync on el0:0:0 time:85 1000-1008+"},
@@ -315,7 +349,10 @@ static const struct row rows[] = {
     {"a packet that is cut off", 0, START "f7 9a 06", "sync on el0:0:0 1000-1008+"},
 };
 
-static void decode(const struct row *row, bool in_pieces, struct csp_buf *text)
+enum { IN_BYTES = 0 /* each by itself */ };
+
+/* In two pieces, the first of `cut` bytes. Returns how many there are. */
+static size_t decode(const struct row *row, size_t cut, struct csp_buf *text)
 {
     struct csp_trace_config config = config_of(row->flags);
     struct csp_code_memory memory = {fetch, find, NULL, NULL};
@@ -324,12 +361,16 @@ static void decode(const struct row *row, bool in_pieces, struct csp_buf *text)
     add_hex(&bytes, row->bytes);
     assert_int_equal(
         csp_engine_create_native(&engine, &config, 1, false, &memory, describe, text, NULL), 0);
-    for (size_t i = 0, step = in_pieces ? 1 : bytes.len; i < bytes.len; i += step)
-        csp_engine_feed(engine, (const uint8_t *)bytes.data + i, step);
+    for (size_t i = 0, size; i < bytes.len; i += size) {
+        size = cut == IN_BYTES ? 1 : i < cut && cut < bytes.len ? cut : bytes.len - i;
+        csp_engine_feed(engine, (const uint8_t *)bytes.data + i, size);
+    }
     csp_engine_flush(engine);
     assert_int_equal(csp_engine_stats(engine).bytes, bytes.len);
     csp_engine_destroy(engine);
+    size_t size = bytes.len;
     csp_buf_free(&bytes);
+    return size;
 }
 
 static void each_packet_does_what_its_row_says(void **state)
@@ -337,13 +378,13 @@ static void each_packet_does_what_its_row_says(void **state)
     (void)state;
     unsigned wrong = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int in_pieces = 0; in_pieces < 2; in_pieces++) {
+        for (size_t cut = IN_BYTES, size = 1; cut <= size; cut++) {
             struct csp_buf text = {0};
-            decode(&rows[i], in_pieces, &text);
+            size = decode(&rows[i], cut, &text);
             const char *got = text.len ? text.data : "";
             if (strcmp(got, rows[i].elements)) {
-                print_error("%s: %s\n    expected %s\n    decoded  %s\n", rows[i].name,
-                            rows[i].bytes, rows[i].elements, got);
+                print_error("%s: %s, cut at %zu\n    expected %s\n    decoded  %s\n", rows[i].name,
+                            rows[i].bytes, cut, rows[i].elements, got);
                 wrong++;
             }
             csp_buf_free(&text);

@@ -148,7 +148,12 @@ void csp_deframe(struct csp_deframer *deframer, const uint8_t *data, uint32_t fr
 
 size_t csp_deframer_frame_of(const struct csp_deframer *deframer, uint32_t position)
 {
-    size_t low = 0, high = deframer->frames.len;
+    size_t low = position / (CSP_FRAME_SIZE - 1); /* no frame has more bytes */
+    size_t high = deframer->frames.len;
+    if (low + 1 < high && deframer->frames.data[low + 1] > position)
+        return low;
+    if (low >= high)
+        low = 0;
     while (high - low > 1) {
         size_t middle = (low + high) / 2;
         if (deframer->frames.data[middle] <= position)

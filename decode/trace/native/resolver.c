@@ -107,9 +107,9 @@ static bool is_p0(const struct csp_resolver *resolver, const struct csp_held *he
     }
 }
 
-static void apply_context(struct csp_resolver *resolver, const struct csp_held *held)
+static void apply_context(struct csp_resolver *resolver, const struct csp_packet_context *context,
+                          uint8_t isa)
 {
-    const struct csp_packet_context *context = &held->context;
     if (!context->changed)
         return;
     if (context->has_context_id)
@@ -121,7 +121,7 @@ static void apply_context(struct csp_resolver *resolver, const struct csp_held *
     element->b = resolver->vmid;
     element->el = context->el;
     element->secure = !context->non_secure || context->nse;
-    csp_walker_set_width(&resolver->walker, context->is_64bit, held->isa);
+    csp_walker_set_width(&resolver->walker, context->is_64bit, isa);
     uint64_t process = resolver->context_field == CSP_CONTEXT_ID     ? resolver->context_id
                        : resolver->context_field == CSP_CONTEXT_VMID ? resolver->vmid
                                                                      : 0;
@@ -130,11 +130,11 @@ static void apply_context(struct csp_resolver *resolver, const struct csp_held *
     csp_walker_set_context(&resolver->walker, process);
 }
 
-static void apply_trace_on(struct csp_resolver *resolver, const struct csp_held *held)
+static void apply_trace_on(struct csp_resolver *resolver, bool is_enabling, uint64_t offset)
 {
-    if (held->flag)
+    if (is_enabling)
         add(resolver, CSP_ELEMENT_SYNC);
-    add(resolver, CSP_ELEMENT_TRACE_ON)->a = held->value;
+    add(resolver, CSP_ELEMENT_TRACE_ON)->a = offset;
     csp_return_stack_clear(&resolver->walker.stack);
 }
 
@@ -199,7 +199,7 @@ static bool apply_exception(struct csp_resolver *resolver, const struct csp_held
         walker->pop_pending = false; /* the target comes with the exception */
     if (!csp_walker_pop(walker) || !take_address(resolver, &context, &address))
         return false;
-    apply_context(resolver, &context);
+    apply_context(resolver, &context.context, context.isa);
     tell_exception(resolver, held->number, held->flag, address.value, address.isa);
     return true;
 }
@@ -215,7 +215,7 @@ static bool apply_q(struct csp_resolver *resolver, const struct csp_held *held)
     if (!take_address(resolver, &context, &address))
         return false;
     csp_walker_run_count(walker, held->count, address.value, address.isa);
-    apply_context(resolver, &context);
+    apply_context(resolver, &context.context, context.isa);
     return true;
 }
 
@@ -225,13 +225,13 @@ static bool apply(struct csp_resolver *resolver, const struct csp_held *held)
     struct csp_walker *walker = &resolver->walker;
     switch (held->type) {
     case CSP_PACKET_TRACE_ON:
-        apply_trace_on(resolver, held);
+        apply_trace_on(resolver, held->flag, held->value);
         return true;
     case CSP_PACKET_ADDRESS:
         csp_walker_jump(walker, held->value, held->isa);
         return true;
     case CSP_PACKET_CONTEXT:
-        apply_context(resolver, held);
+        apply_context(resolver, &held->context, held->isa);
         return true;
     case HELD_INFO:
         csp_return_stack_clear(&walker->stack);
@@ -521,30 +521,25 @@ bool csp_resolver_begin(struct csp_resolver *resolver, const struct csp_packet *
     return true;
 }
 
-void csp_resolver_enter(struct csp_resolver *resolver, const struct csp_packet *info,
-                        uint64_t offset, const struct csp_packet *address)
+void csp_resolver_enter(struct csp_resolver *resolver, uint64_t offset,
+                        const struct csp_window_start *start)
 {
-    struct csp_held held = {.flag = true, .value = offset};
-    csp_resolver_begin(resolver, info);
-    apply_trace_on(resolver, &held);
-    held.context = address->context;
-    held.isa = resolver->isa = address->isa;
-    apply_context(resolver, &held);
-    csp_walker_jump(&resolver->walker, address->address, address->isa);
-    resolver->synced = false;
+    apply_trace_on(resolver, true, offset);
+    apply_context(resolver, &start->context, 0);
+    csp_walker_jump(&resolver->walker, start->address, 0);
 }
 
-bool csp_resolver_take_exception(struct csp_resolver *resolver, const struct csp_packet *exception,
-                                 const struct csp_packet *address)
+bool csp_resolver_take_exception(struct csp_resolver *resolver,
+                                 const struct csp_window_exception *exception)
 {
     resolver->synced = false;
-    resolver->isa = address->isa;
+    resolver->isa = exception->isa;
     if (exception->is_branch_target)
         resolver->walker.pop_pending = false; /* the target comes with the exception */
     if (!csp_walker_pop(&resolver->walker))
         return false;
-    tell_exception(resolver, exception->number, exception->is_branch_target, address->address,
-                   address->isa);
+    tell_exception(resolver, exception->number, exception->is_branch_target, exception->address,
+                   exception->isa);
     return true;
 }
 

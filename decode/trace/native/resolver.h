@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/walker.h"
+#include "decode/trace/native/window_edges.h"
 
 /* Elements held back at most, whatever the trace unit claims. */
 enum { CSP_RESOLVER_HELD_MAX = 1 << 16 };
@@ -68,14 +69,14 @@ void csp_resolver_end(struct csp_resolver *resolver);
 /* A timestamp before an atom, when nothing is held back. */
 void csp_resolver_take_timestamp(struct csp_resolver *resolver, uint64_t timestamp);
 
-/* How most windows begin and end, taken without holding anything back; csp_resolver_is_direct, or
- * waiting for a Trace Info with a depth of 0, must be so. The first: a Trace Info that tells of
- * nothing uncommitted, a TRACE_ON at `offset` and an address with a context, when an atom follows
- * at once. The second: an exception and its address; false as csp_resolver_take. */
-void csp_resolver_enter(struct csp_resolver *resolver, const struct csp_packet *info,
-                        uint64_t offset, const struct csp_packet *address);
-bool csp_resolver_take_exception(struct csp_resolver *resolver, const struct csp_packet *exception,
-                                 const struct csp_packet *address);
+/* How most windows begin and end (window_edges.h), taken without holding anything back. The first,
+ * which a resolver that has forgotten everything takes, with a depth of 0: an opening with its
+ * TRACE_ON at `offset`, and a start that an atom follows at once. The second, where
+ * csp_resolver_is_direct; false as csp_resolver_take. */
+void csp_resolver_enter(struct csp_resolver *resolver, uint64_t offset,
+                        const struct csp_window_start *start);
+bool csp_resolver_take_exception(struct csp_resolver *resolver,
+                                 const struct csp_window_exception *exception);
 
 /* Whether an atom or address packet can go to the walker at once. */
 static inline bool csp_resolver_is_direct(const struct csp_resolver *resolver)

@@ -1,11 +1,11 @@
 #include "decode/trace/native/trace_source.h"
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80, HEADER_TRACE_ON = 0x04, HEADER_EXCEPTION = 0x06 };
+enum { ASYNC_ZEROES = 11, ASYNC_END = 0x80 };
 
 struct piece {
     const uint8_t *start, *end;
@@ -95,48 +95,46 @@ static const uint8_t *synchronise(struct csp_trace_source *source, const uint8_t
     return at;
 }
 
-/* How most windows begin: A-Sync, Trace Info, TRACE_ON, an address with its context, and an atom.
- * Returns where that is, or null when it is anything else, of which nothing was taken then. */
+/* How most windows begin, when an atom follows at once. Returns where that is, or null when it is
+ * anything else, of which nothing was taken then. */
 static const uint8_t *enter_window(struct csp_trace_source *source, const uint8_t *at,
                                    const uint8_t *end, const struct piece *piece)
 {
-    struct csp_resolver *resolver = &source->resolver;
-    struct csp_packet info, address;
-    const uint8_t *before = at + ASYNC_ZEROES + 1;
-    if (source->zeroes || resolver->depth_max || end - at < ASYNC_ZEROES + 1 || csp_load64(at) ||
-        csp_load32(at + 8) != (uint32_t)ASYNC_END << 24)
+    struct csp_window_start start;
+    if (source->zeroes || source->resolver.depth_max)
         return NULL;
-    csp_packet_reader_reset(&source->reader); /* as the A-Sync will, if this comes to nothing */
-    size_t size = csp_packet_read(&source->reader, before, end, &info);
-    const uint8_t *on = before + size;
-    if (!size || info.type != CSP_PACKET_TRACE_INFO || info.count || info.in_transaction ||
-        on == end || *on != HEADER_TRACE_ON)
+    size_t size = csp_window_read_opening(&source->opening, &source->reader, at, end);
+    if (!size)
         return NULL;
-    size = csp_packet_read(&source->reader, on + 1, end, &address);
-    if (!size || address.type != CSP_PACKET_ADDRESS_CONTEXT || on + 1 + size == end ||
-        !csp_packet_atoms[on[1 + size]])
+    const uint8_t *on = at + size - 1, *behind = at + size;
+    size = csp_window_read_start(&source->reader, behind, end, &start);
+    behind += size;
+    if (!size || behind == end || !csp_packet_atoms[*behind])
         return NULL;
-    csp_resolver_enter(resolver, &info, offset_at(piece, on), &address);
+    csp_resolver_enter(&source->resolver, offset_at(piece, on), &start);
     source->state = CSP_SOURCE_DECODES;
-    return on + 1 + size;
+    return behind;
 }
 
-/* How most windows end: an exception and its address. As enter_window. */
-static const uint8_t *take_exception(struct csp_trace_source *source, const uint8_t *at,
-                                     const uint8_t *end, const struct piece *piece)
+/* How most windows end: an exception and its address, and behind them nothing that matters if that
+ * was all. As enter_window. */
+static const uint8_t *leave_window(struct csp_trace_source *source, const uint8_t *at,
+                                   const uint8_t *end, const struct piece *piece)
 {
-    struct csp_packet exception, address;
-    struct csp_packet_reader before = source->reader;
-    size_t size = csp_packet_read(&source->reader, at, end, &exception), more = 0;
-    if (size && exception.type == CSP_PACKET_EXCEPTION)
-        more = csp_packet_read(&source->reader, at + size, end, &address);
-    if (!more || address.type != CSP_PACKET_ADDRESS) {
-        source->reader = before; /* it is read again */
+    struct csp_window_exception exception;
+    size_t size = csp_window_read_exception(&source->reader, at, end, &exception);
+    if (!size)
         return NULL;
+    at += size;
+    if (!csp_resolver_take_exception(&source->resolver, &exception)) {
+        take_bad(source, offset_at(piece, at - size + 2));
+        return at;
     }
-    if (!csp_resolver_take_exception(&source->resolver, &exception, &address))
-        take_bad(source, offset_at(piece, at + size));
-    return at + size + more;
+    if (!csp_window_is_closing(&source->reader, at, end))
+        return at;
+    source->closing_size = (size_t)(end - at);
+    memcpy(source->closing, at, source->closing_size);
+    return end;
 }
 
 /* Takes the packet at `at`. Where that is in the trace, is asked of few. */
@@ -257,8 +255,7 @@ static const uint8_t *take_packets(struct csp_trace_source *source, const uint8_
             at = take_direct(source, at, end, piece);
             if (source->state != CSP_SOURCE_DECODES)
                 continue;
-            behind =
-                at < end && *at == HEADER_EXCEPTION ? take_exception(source, at, end, piece) : NULL;
+            behind = leave_window(source, at, end, piece);
             if (behind) {
                 at = behind;
                 continue;
@@ -301,11 +298,22 @@ static const uint8_t *finish_carried(struct csp_trace_source *source, const stru
     return piece->start + (size - carried);
 }
 
+/* The window goes on. None of its packets is asked where it is. */
+static void reopen(struct csp_trace_source *source)
+{
+    const uint8_t *end = source->closing + source->closing_size;
+    struct piece piece = {source->closing, end, offset_of_carry, source};
+    source->closing_size = 0;
+    take_packets(source, source->closing, end, &piece);
+}
+
 void csp_trace_source_feed(struct csp_trace_source *source, const uint8_t *data, size_t size,
                            csp_offset_fn *offset_of, const void *user)
 {
     struct piece piece = {data, data + size, offset_of, user};
     const uint8_t *at = data;
+    if (source->closing_size)
+        reopen(source);
     if (source->carried)
         at = finish_carried(source, &piece);
     if (source->carried)
@@ -322,9 +330,13 @@ void csp_trace_source_end(struct csp_trace_source *source)
 {
     source->lost_bytes += source->carried; /* a packet that was cut off */
     source->carried = 0;
+    if (source->closing_size)
+        csp_resolver_take_timestamp(&source->resolver, source->reader.timestamp);
+    source->closing_size = 0;
     if (source->state == CSP_SOURCE_DECODES)
         csp_resolver_end(&source->resolver);
-    lose_sync(source);
+    source->state = CSP_SOURCE_UNSYNCED;
+    source->zeroes = 0;
     source->lost_by = 0;
     csp_packet_reader_reset(&source->reader);
 }

@@ -6,6 +6,7 @@
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/resolver.h"
 #include "decode/trace/native/segments.h"
+#include "decode/trace/native/window_edges.h"
 
 enum csp_source_state {
     CSP_SOURCE_UNSYNCED,   /* waits for an A-Sync */
@@ -22,6 +23,9 @@ struct csp_trace_source {
     uint64_t carried_at; /* offset of its first byte */
     uint8_t carry[2 * CSP_PACKET_SIZE_MAX];
     struct csp_packet_reader reader;
+    struct csp_window_opening opening;
+    size_t closing_size; /* bytes of what a window seems to have ended with, all of it read … */
+    uint8_t closing[CSP_WINDOW_CLOSING_MAX]; /* … and none taken */
     struct csp_express *express;
     struct csp_segments *segments; /* null: each range is told */
     struct csp_resolver resolver;
