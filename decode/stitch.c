@@ -37,14 +37,21 @@ static bool is_one_window(const struct csp_stitch_state *state, uint32_t window,
            (resume && first && first + state->tolerance >= resume->time);
 }
 
+static bool fits(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    return !state->bounds[window].broken && !pc_contradicts(w, p) && context_agrees(w, p) &&
+           within(&state->bounds[window], p->time) && lag_fits(state, window, pause) &&
+           is_one_window(state, window, pause);
+}
+
 static uint32_t score(const void *user, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_state *state = user;
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    if (state->bounds[window].broken || pc_contradicts(w, p) || !context_agrees(w, p) ||
-        !within(&state->bounds[window], p->time) || !lag_fits(state, window, pause) ||
-        !is_one_window(state, window, pause))
+    if (!fits(state, window, pause))
         return 0;
     uint32_t evidence = pc_agrees(w, p) ? SCORE_PC : SCORE_NO_PC;
     if (start_agrees(state, window, pause))
@@ -99,7 +106,7 @@ static void stitch_one(const struct csp_stitch_state *state, uint32_t window, ui
                        struct csp_stitch_pair *pair)
 {
     const struct csp_align_pair alone = {.row = window, .margin = UINT32_MAX};
-    if (score(state, window, pause))
+    if (fits(state, window, pause))
         judge(state, pause, &alone, pair);
 }
 

@@ -230,13 +230,14 @@ static void lose_sync(struct csp_window_builder *builder, enum csp_run_end how)
 void csp_window_builder_add(struct csp_window_builder *builder, const struct csp_element *elements,
                             size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (builder->in_run && !builder->sums_up) {
-            i += add_ranges(builder, elements + i, count - i);
-            if (i == count)
+    const struct csp_element *end = elements + count;
+    bool keeps_branches = !builder->sums_up;
+    for (const struct csp_element *element = elements; element != end; element++) {
+        if (keeps_branches && builder->in_run) {
+            element += add_ranges(builder, element, (size_t)(end - element));
+            if (element == end)
                 return;
         }
-        const struct csp_element *element = &elements[i];
         switch ((enum csp_element_type)element->type) {
         case CSP_ELEMENT_RANGE:
         case CSP_ELEMENT_STRETCH:

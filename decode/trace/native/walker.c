@@ -131,13 +131,15 @@ void csp_walker_change_region(struct csp_walker *walker, const struct csp_region
  * table; false when there is no code that can be walked. */
 static bool enter(struct csp_walker *walker, uint64_t address, uint32_t *word)
 {
-    const struct csp_region *region = region_at(walker, address);
+    bool is_in_force = walker->table && csp_region_holds(&walker->region, address);
+    const struct csp_region *region = is_in_force ? &walker->region : region_at(walker, address);
     if (!region || (address & 3) || walker->isa != CSP_ISA_A64 || !region->table)
         return false;
     uint64_t offset = (address - region->code.base) / 4;
     if (offset >= region->table->words)
         return false;
-    csp_walker_change_region(walker, region);
+    if (!is_in_force)
+        csp_walker_change_region(walker, region);
     *word = (uint32_t)offset;
     return true;
 }
