@@ -37,14 +37,19 @@ static bool sums_up(const struct csp_trace_decode_options *options)
            !options->consumer->print;
 }
 
+/* The elements of a stream with one source, when nobody prints them. */
+static int build(void *user, const struct csp_element *elements, size_t count)
+{
+    csp_window_builder_add(user, elements, count);
+    return 0;
+}
+
 /* Takes the elements of a stream apart by source. */
 static int split(void *user, const struct csp_element *elements, size_t count)
 {
     struct worker *worker = user;
-    bool one_source = worker->stream->source_count == 1;
     for (size_t i = 0; i < count;) {
         size_t first = i;
-        i = one_source ? count : i;
         while (i < count && elements[i].source == elements[first].source)
             i++;
         struct csp_window_builder *builder = worker->by_id[elements[first].source % TRACE_IDS];
@@ -101,8 +106,10 @@ static int open_stream(struct worker *worker, const struct csp_trace_input *inpu
         worker->by_id[id % TRACE_IDS] = &worker->builders[i];
         csp_vec_push(&configs, source->config);
     }
+    bool splits = stream->source_count > 1 || options->consumer->print;
     int error = options->create(&worker->engine, configs.data, configs.len, stream->formatted,
-                                &worker->code->memory, split, worker, diag);
+                                &worker->code->memory, splits ? split : build,
+                                splits ? (void *)worker : worker->builders, diag);
     csp_vec_free(&configs);
     if (!error && sums_up(options))
         csp_engine_native_sum_up(worker->engine);

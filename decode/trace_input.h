@@ -61,7 +61,14 @@ struct csp_trace_input {
     struct csp_arena arena; /* names, and pieces of snapshots */
 };
 
-uint64_t csp_chunk_size(const struct csp_chunk *chunk);
+static inline uint64_t csp_chunk_size(const struct csp_chunk *chunk)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < chunk->piece_count; i++)
+        size += chunk->pieces[i].size;
+    return size;
+}
+
 void csp_trace_input_free(struct csp_trace_input *input);
 
 #endif
