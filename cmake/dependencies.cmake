@@ -10,7 +10,21 @@ if(NOT CSPROF_RECORDER_ONLY)
   find_library(OPENCSD_C opencsd_c_api REQUIRED)
   add_library(opencsd INTERFACE)
   target_include_directories(opencsd SYSTEM INTERFACE ${OPENCSD_INCLUDE})
-  target_link_libraries(opencsd INTERFACE ${OPENCSD_C})
+  # A program with the property OPENCSD_INSIDE has OpenCSD and the C++ library within itself: to load and
+  # relocate them takes longer than to decode a thousand windows. Not one with libLLVM, which has a C++
+  # library, too.
+  find_library(OPENCSD_C_ARCHIVE libopencsd_c_api.a)
+  find_library(OPENCSD_ARCHIVE libopencsd.a)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
+    OUTPUT_VARIABLE CXX_ARCHIVE OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(OPENCSD_C_ARCHIVE AND OPENCSD_ARCHIVE AND IS_ABSOLUTE "${CXX_ARCHIVE}")
+    set(inside $<BOOL:$<TARGET_PROPERTY:OPENCSD_INSIDE>>)
+    target_link_libraries(opencsd INTERFACE
+      "$<IF:${inside},${OPENCSD_C_ARCHIVE};${OPENCSD_ARCHIVE};${CXX_ARCHIVE},${OPENCSD_C}>")
+    target_link_options(opencsd INTERFACE $<${inside}:-static-libgcc>)
+  else()
+    target_link_libraries(opencsd INTERFACE ${OPENCSD_C})
+  endif()
   find_path(LLVM_INCLUDE llvm/ProfileData/SampleProf.h REQUIRED  # llvm-22-dev
     PATHS /usr/lib/llvm-${CSPROF_LLVM_MAJOR}/include)
   find_library(LLVM_LIBRARY NAMES LLVM-${CSPROF_LLVM_MAJOR} NAMES_PER_DIR REQUIRED
