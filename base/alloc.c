@@ -49,6 +49,11 @@ void *csp_calloc_table(size_t count, size_t size)
     return memset(block, 0, bytes);
 }
 
+void csp_clear(void *at, size_t size)
+{
+    memset(at, 0, size);
+}
+
 void *csp_realloc_array(void *block, size_t count, size_t size)
 {
     size_t bytes;

@@ -95,7 +95,8 @@ struct csp_record {
      * Records that perf synthesized when it started have all of them zero. */
     uint32_t ids;
     uint32_t pid, tid, cpu;
-    uint32_t attr; /* number of the attribute it belongs to: 0 when nothing tells */
+    uint32_t attr;   /* number of the attribute it belongs to: 0 when nothing tells */
+    uint32_t unused; /* 0: tests compare records as bytes */
     uint64_t time, id, stream_id;
 };
 

@@ -1,5 +1,7 @@
 #include "perfdata/sample_record.h"
 
+#include "base/alloc.h"
+
 /* Takes `count` elements of `size` bytes; null, and an overrun, when there are fewer. */
 static const uint8_t *take_array(struct csp_cursor *at, uint64_t count, size_t size)
 {
@@ -132,6 +134,13 @@ static void take_arrays(const struct csp_attr *attr, struct csp_cursor *at,
         take_stack(at, sample);
 }
 
+enum {
+    BEHIND_STACK = CSP_SAMPLE_WEIGHT | CSP_SAMPLE_WEIGHT_STRUCT | CSP_SAMPLE_DATA_SRC |
+                   CSP_SAMPLE_TRANSACTION | CSP_SAMPLE_REGS_INTR | CSP_SAMPLE_PHYS_ADDR |
+                   CSP_SAMPLE_CGROUP | CSP_SAMPLE_DATA_PAGE_SIZE | CSP_SAMPLE_CODE_PAGE_SIZE |
+                   CSP_SAMPLE_AUX,
+};
+
 static void take_tail(const struct csp_attr *attr, struct csp_cursor *at,
                       struct csp_sample_record *sample)
 {
@@ -161,13 +170,10 @@ static void take_tail(const struct csp_attr *attr, struct csp_cursor *at,
 bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *record,
                       struct csp_sample_record *sample)
 {
-    *sample = (struct csp_sample_record){
-        .sample_type = attr->sample_type,
-        .pid = CSP_NO_TID,
-        .tid = CSP_NO_TID,
-        .cpu = CSP_NO_TID,
-        .branch_hw_index = UINT64_MAX,
-    };
+    csp_clear(sample, sizeof *sample);
+    sample->sample_type = attr->sample_type;
+    sample->pid = sample->tid = sample->cpu = CSP_NO_TID;
+    sample->branch_hw_index = UINT64_MAX;
     if (record->type != CSP_RECORD_SAMPLE)
         return false;
     struct csp_cursor at = csp_cursor(record->body, record->body_size);
@@ -176,7 +182,8 @@ bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *reco
     else
         take_short_head(attr->sample_type, &at, sample);
     take_arrays(attr, &at, sample);
-    take_tail(attr, &at, sample);
+    if (attr->sample_type & BEHIND_STACK)
+        take_tail(attr, &at, sample);
     if (!(attr->sample_type & CSP_SAMPLE_PERIOD))
         sample->period = csp_attr_has(attr, CSP_ATTR_FREQ) ? 1 : attr->sample_period;
     return !at.overrun;
