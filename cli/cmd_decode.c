@@ -192,20 +192,11 @@ static int decode_samples(struct decode *decode, struct csp_progress *progress)
     return error;
 }
 
-static uint64_t trace_bytes(const struct csp_trace_input *trace)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < trace->streams.len; i++)
-        for (size_t k = 0; k < trace->streams.data[i].chunks.len; k++)
-            bytes += csp_chunk_size(&trace->streams.data[i].chunks.data[k]);
-    return bytes;
-}
-
 static int decode_all(struct decode *decode)
 {
     struct csp_progress progress;
     decode->output.count_distinct = decode->cli->json;
-    csp_progress_begin(&progress, "decoding", trace_bytes(decode->trace), decode->cli->quiet);
+    csp_progress_begin(&progress, "decoding", 0, decode->cli->quiet);
     int error =
         decode->recording ? decode_samples(decode, &progress) : decode_streams(decode, &progress);
     csp_progress_end(&progress);

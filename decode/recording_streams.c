@@ -203,49 +203,51 @@ static uint32_t home_of(const struct csp_aux_queue *queue, const struct csp_aux_
 /* Fragments of one stream, in order: numbers in csp_auxtrace.fragments. */
 typedef CSP_VEC(uint32_t) fragment_list;
 
-static const struct csp_aux_queue *queue_of(const struct csp_recording *recording,
-                                            uint32_t fragment)
-{
-    const struct csp_auxtrace *aux = &recording->contents.aux;
-    return &aux->queues.data[aux->fragments.data[fragment].queue];
-}
-
 /* "AUX queue 3", or "AUX queues 0 to 3". */
-static char *name_of(const struct csp_recording *recording, const fragment_list *fragments)
+static char *name_of(uint32_t first, uint32_t last)
 {
-    uint32_t first = UINT32_MAX, last = 0;
-    for (size_t i = 0; i < fragments->len; i++) {
-        uint32_t idx = queue_of(recording, fragments->data[i])->idx;
-        first = idx < first ? idx : first;
-        last = idx > last ? idx : last;
-    }
     return first == last ? csp_asprintf("AUX queue %" PRIu32, first)
                          : csp_asprintf("AUX queues %" PRIu32 " to %" PRIu32, first, last);
+}
+
+/* Puts the trace of all fragments into chunks, and names the stream by the rings that it comes
+ * from: there are many fragments, so they are looked at once. Returns how many bytes there are. */
+static uint64_t fill_stream(struct csp_recording *recording, const fragment_list *fragments,
+                            struct csp_stream *stream)
+{
+    const struct csp_auxtrace *aux = &recording->contents.aux;
+    uint64_t *since = csp_calloc(aux->queues.len, sizeof *since), bytes = 0;
+    uint32_t first = UINT32_MAX, last = 0;
+    csp_big_vec_reserve(&stream->chunks, fragments->len);
+    for (size_t i = 0; i < fragments->len; i++) {
+        const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[i]];
+        uint32_t idx = aux->queues.data[fragment->queue].idx;
+        first = idx < first ? idx : first;
+        last = idx > last ? idx : last;
+        bytes += fragment->found;
+        add_chunks(recording, stream, fragments->data[i], &since[fragment->queue]);
+    }
+    free(since);
+    stream->name = keep(recording, name_of(first, last));
+    return bytes;
 }
 
 static void make_stream(struct csp_recording *recording, const fragment_list *fragments,
                         struct csp_diag *diag)
 {
     const struct csp_auxtrace *aux = &recording->contents.aux;
-    const struct csp_aux_queue *queue = queue_of(recording, fragments->data[0]);
-    bool raw = aux->fragments.data[fragments->data[0]].raw;
-    uint32_t home = home_of(queue, &aux->fragments.data[fragments->data[0]]);
-    uint64_t bytes = 0;
+    const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[0]];
+    const struct csp_aux_queue *queue = &aux->queues.data[fragment->queue];
+    bool raw = fragment->raw;
+    uint32_t home = home_of(queue, fragment);
     struct csp_stream stream = {.formatted = !raw,
                                 .source_first = (uint32_t)recording->trace.sources.len};
-    stream.name = keep(recording, name_of(recording, fragments));
+    uint64_t bytes = fill_stream(recording, fragments, &stream);
     const struct csp_cs_etm_cpu *cpu = csp_cs_etm_info_cpu(&aux->cs_etm, home);
     if (!raw)
         add_formatted_sources(recording, &stream, home);
     else if (cpu && can_decode(cpu))
         add_source(recording, &stream, cpu);
-    uint64_t *since = csp_calloc(aux->queues.len, sizeof *since);
-    for (size_t i = 0; i < fragments->len; i++) {
-        const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[i]];
-        bytes += fragment->found;
-        add_chunks(recording, &stream, fragments->data[i], &since[fragment->queue]);
-    }
-    free(since);
     if (stream.source_count && bytes) {
         end_stream(recording, queue, &stream);
         csp_vec_push(&recording->trace.streams, stream);
@@ -304,38 +306,35 @@ static bool ids_are_unique(const struct csp_recording *recording, uint32_t sink)
     return true;
 }
 
-static int by_time(const void *a, const void *b, void *all)
+static int compare_times(const struct csp_aux_fragment *x, const struct csp_aux_fragment *y)
 {
-    const struct csp_aux_fragment *fragments = all;
-    const struct csp_aux_fragment *x = &fragments[*(const uint32_t *)a];
-    const struct csp_aux_fragment *y = &fragments[*(const uint32_t *)b];
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 }
 
-/* Most often they are in order: one CPU's. */
-static void sort_by_time(const struct csp_auxtrace *aux, fragment_list *list)
+static int by_time(const void *a, const void *b, void *all)
 {
-    size_t sorted = 1;
-    while (sorted < list->len &&
-           by_time(&list->data[sorted - 1], &list->data[sorted], aux->fragments.data) <= 0)
-        sorted++;
-    if (sorted < list->len)
-        qsort_r(list->data, list->len, sizeof *list->data, by_time, aux->fragments.data);
+    const struct csp_aux_fragment *fragments = all;
+    return compare_times(&fragments[*(const uint32_t *)a], &fragments[*(const uint32_t *)b]);
 }
 
-/* Adds what is in frames of a ring; false when some of it has no time. */
+/* Adds what is in frames of a ring; false when some of it has no time. `*in_order`: by time all
+ * are, as most often, when they are one CPU's. */
 static bool add_formatted(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
-                          fragment_list *list)
+                          fragment_list *list, bool *in_order)
 {
+    const struct csp_aux_fragment *all = aux->fragments.data;
     bool timed = true;
+    csp_big_vec_reserve(list, queue->fragment_count);
     for (uint32_t i = 0; i < queue->fragment_count; i++) {
-        const struct csp_aux_fragment *fragment = &aux->fragments.data[queue->fragment_first + i];
-        if (fragment->raw)
+        uint32_t number = queue->fragment_first + i;
+        if (all[number].raw)
             continue;
-        timed &= fragment->time != 0;
-        csp_big_vec_push(list, queue->fragment_first + i);
+        timed &= all[number].time != 0;
+        *in_order &=
+            !list->len || compare_times(&all[list->data[list->len - 1]], &all[number]) <= 0;
+        list->data[list->len++] = number;
     }
     return timed;
 }
@@ -348,14 +347,16 @@ static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, 
 {
     const struct csp_auxtrace *aux = &recording->contents.aux;
     fragment_list fragments = {0};
-    bool timed = true;
+    bool timed = true, in_order = true;
     for (size_t q = 0; q < aux->queues.len; q++) {
         const struct csp_aux_queue *queue = &aux->queues.data[q];
         if (queue->cpu != CSP_NO_TID && sink_of(recording, queue->cpu) == sink)
-            timed &= add_formatted(aux, queue, &fragments);
+            timed &= add_formatted(aux, queue, &fragments, &in_order);
     }
     if (fragments.len && timed && ids_are_unique(recording, sink)) {
-        sort_by_time(aux, &fragments);
+        if (!in_order)
+            qsort_r(fragments.data, fragments.len, sizeof *fragments.data, by_time,
+                    aux->fragments.data);
         for (size_t i = 0; i < fragments.len; i++)
             taken[fragments.data[i]] = true;
         make_stream(recording, &fragments, diag);

@@ -395,6 +395,18 @@ static int take_part(void *user, size_t number, unsigned slot)
     return error;
 }
 
+/* Each stream ends with its last unit. */
+static uint64_t trace_bytes(const csp_trace_units *units)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < units->len; i++) {
+        const struct csp_trace_unit *unit = &units->data[i];
+        if (i + 1 == units->len || unit[1].stream != unit->stream)
+            bytes += unit->offset + unit->size;
+    }
+    return bytes;
+}
+
 int csp_trace_decode(const struct csp_trace_input *input,
                      const struct csp_trace_decode_options *options, struct csp_trace_stats *stats,
                      struct csp_diag *diag)
@@ -405,6 +417,8 @@ int csp_trace_decode(const struct csp_trace_input *input,
     struct decoding decoding = {
         .input = input, .options = options, .threads = threads, .stats = stats, .diag = diag};
     csp_trace_units_make(input, options->started != NULL, &decoding.units);
+    if (options->progress)
+        options->progress->total = trace_bytes(&decoding.units);
     decoding.pool = csp_part_pool_create();
     decoding.workers = csp_calloc(threads, sizeof *decoding.workers);
     for (unsigned i = 0; i < threads; i++)

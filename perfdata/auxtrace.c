@@ -46,6 +46,8 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
         aux->malformed++;
         return;
     }
+    size_t count = aux->fragments.len;
+    aux->is_disordered |= count && aux->fragments.data[count - 1].ordinal > record->ordinal;
     csp_big_vec_push(&aux->fragments,
                      (struct csp_aux_fragment){
                          .cpu = record->cpu,
@@ -111,11 +113,17 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
 
 void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more)
 {
+    size_t count = aux->fragments.len;
+    aux->is_disordered |= more->is_disordered;
+    if (count && more->fragments.len)
+        aux->is_disordered |=
+            aux->fragments.data[count - 1].ordinal > more->fragments.data[0].ordinal;
     csp_big_vec_append(&aux->fragments, &more->fragments);
     csp_big_vec_append(&aux->chunks, &more->chunks);
     aux->stored_bytes += more->stored_bytes;
     aux->malformed += more->malformed;
     more->stored_bytes = more->malformed = 0;
+    more->is_disordered = false;
 }
 
 static int by_ordinal(const void *left, const void *right)

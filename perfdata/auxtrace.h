@@ -134,6 +134,7 @@ struct csp_auxtrace {
     CSP_VEC(struct csp_aux_fragment)
     losses;                   /* LOST records: where they belong, and their ordinal */
     struct csp_map idx_of_id; /* from ID_INDEX: ring number + 1 */
+    bool is_disordered;       /* fragments were not added in the order of their records */
 };
 
 /* Offers a record: AUXTRACE_INFO, AUXTRACE, AUX, AUX_OUTPUT_HW_ID and ID_INDEX are taken, all

@@ -117,21 +117,26 @@ static bool is_of_same_event(const struct csp_aux_fragment *a, const struct csp_
     return a->id == b->id && a->cpu == b->cpu && a->tid == b->tid;
 }
 
-static void route_fragments(struct csp_auxtrace *aux)
+/* Returns whether the fragments of each queue lie in the order of their trace, as most often. */
+static bool route_fragments(struct csp_auxtrace *aux)
 {
+    bool is_in_order = true;
     struct router router = {0};
     for (size_t i = 0; i < aux->queues.len; i++)
         route_queue(&router, &aux->queues.data[i], i);
-    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
+    if (aux->is_disordered)
+        sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
     for (size_t i = 0; i < aux->fragments.len; i++) {
         struct csp_aux_fragment *fragment = &aux->fragments.data[i];
         bool is_as_before = i && is_of_same_event(&fragment[-1], fragment);
         fragment->queue = is_as_before ? fragment[-1].queue : find_queue(aux, &router, fragment);
+        is_in_order &= !i || by_stream(&fragment[-1], fragment) <= 0;
     }
     route_losses(aux, &router);
     csp_map_free(&router.by_idx);
     csp_map_free(&router.by_cpu);
     csp_map_free(&router.by_tid);
+    return is_in_order;
 }
 
 /* The chunks of one queue, and how far its stream was delivered. */
@@ -227,9 +232,11 @@ static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragmen
     aux->missing_fragments += missing && missing == fragment->aux_size;
 }
 
+/* Numbers the fragments of each queue, too, as long as they are in order. */
 static void fill_queues(struct csp_auxtrace *aux)
 {
     size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
+    csp_big_vec_reserve(&aux->pieces, announced);
     for (uint32_t i = 0; i < aux->queues.len; i++) {
         uint32_t idx = aux->queues.data[i].idx;
         struct stream stream = {.chunks = aux->chunks.data + chunk};
@@ -240,16 +247,17 @@ static void fill_queues(struct csp_auxtrace *aux)
         if (stream.count)
             aux->queues.data[i].end = end_of_chunk(&stream, stream.count - 1);
         uint64_t found = 0;
-        bool any = false;
+        aux->queues.data[i].fragment_first = (uint32_t)fragment;
         for (; fragment < announced && aux->fragments.data[fragment].queue == i; fragment++) {
             struct csp_aux_fragment *current = &aux->fragments.data[fragment];
             uint64_t repeated = aux->repeated_bytes;
             fill_fragment(aux, current, &stream);
             count_missing(aux, current, aux->repeated_bytes - repeated);
             found += current->found;
-            any = true;
         }
-        if (!any)
+        aux->queues.data[i].fragment_count =
+            (uint32_t)fragment - aux->queues.data[i].fragment_first;
+        if (!aux->queues.data[i].fragment_count)
             deliver_chunks(aux, i, stream.chunks, stream.count);
         aux->unannounced_bytes += aux->queues.data[i].bytes - found;
     }
@@ -257,6 +265,8 @@ static void fill_queues(struct csp_auxtrace *aux)
 
 static void number_fragments(struct csp_auxtrace *aux)
 {
+    for (size_t i = 0; i < aux->queues.len; i++)
+        aux->queues.data[i].fragment_count = 0;
     sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
     for (size_t i = 0; i < aux->fragments.len; i++) {
         struct csp_aux_queue *queue = &aux->queues.data[aux->fragments.data[i].queue];
@@ -283,9 +293,12 @@ void csp_auxtrace_join(struct csp_auxtrace *aux)
 {
     sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
     make_queues(aux);
-    route_fragments(aux);
-    sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_stream);
+    bool is_in_order = route_fragments(aux);
+    size_t announced = aux->fragments.len;
+    if (!is_in_order)
+        qsort(aux->fragments.data, announced, sizeof *aux->fragments.data, by_stream);
     fill_queues(aux);
-    number_fragments(aux);
+    if (!is_in_order || aux->fragments.len > announced)
+        number_fragments(aux);
     mark_losses(aux);
 }
