@@ -16,6 +16,7 @@ enum {
 /* What one trace source has decoded and not yet stitched. */
 struct pending {
     const struct csp_pause_stream *stream; /* null: no pauses on its CPU */
+    /* Neighbours in the same part keep it once. */
     CSP_VEC(struct csp_held_window) windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
     uint64_t branches;                      /* in the windows */
@@ -73,16 +74,33 @@ static uint32_t branches_of(const struct csp_windows *list, const struct csp_win
     return branches;
 }
 
+/* Releases the parts of which the first `count` windows have the last. */
+static void release_parts(const struct pending *pending, size_t count)
+{
+    const struct csp_held_window *windows = pending->windows.data;
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 == pending->windows.len || windows[i + 1].part != windows[i].part)
+            csp_trace_part_release(windows[i].part);
+}
+
+static void hold(struct pending *pending, const struct csp_held_window *window)
+{
+    size_t count = pending->windows.len;
+    if (!count || pending->windows.data[count - 1].part != window->part)
+        csp_trace_part_keep(window->part);
+    csp_vec_push(&pending->windows, *window);
+    pending->branches += window->branches;
+}
+
 /* The first `count` windows are done with. */
 static void drop_windows(struct csp_stitcher *stitcher, struct pending *pending, size_t count,
                          size_t used)
 {
     stitcher->stats.windows += count;
     stitcher->stats.windows_alone += count - used;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         pending->branches -= pending->windows.data[i].branches;
-        csp_trace_part_release(pending->windows.data[i].part);
-    }
+    release_parts(pending, count);
     for (size_t i = count; i < pending->keys.len; i++) {
         pending->windows.data[i - count] = pending->windows.data[i];
         pending->keys.data[i - count] = pending->keys.data[i];
@@ -195,7 +213,7 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
                                          const struct pending *pending,
                                          const struct csp_windows_done *done,
                                          const struct csp_windows *list,
-                                         const struct csp_window *window)
+                                         const struct csp_window *window, bool adjacent)
 {
     const struct csp_run *first = &list->runs.data[window->run_first];
     const struct csp_run *last = first + window->run_len - 1;
@@ -212,6 +230,7 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .first_time = no_time ? 0 : sample_time(stitcher, first->first_ts),
         .last_time = no_time ? 0 : sample_time(stitcher, last->last_ts),
         .cut = window->cut,
+        .adjacent = adjacent,
         .unsure = window->unsure || (window->carried && chunk->holes),
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
@@ -260,12 +279,8 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
         bool adjacent = pending->chunk == done->chunk && !done->chunk->holes;
         enter_chunk(pending, done->chunk);
         struct csp_held_window held = {part, done->list, i, branches_of(list, window)};
-        struct csp_stitch_window key = make_key(stitcher, pending, done, list, window);
-        key.adjacent = adjacent;
-        csp_vec_push(&pending->keys, key);
-        csp_vec_push(&pending->windows, held);
-        pending->branches += held.branches;
-        csp_trace_part_keep(part);
+        csp_vec_push(&pending->keys, make_key(stitcher, pending, done, list, window, adjacent));
+        hold(pending, &held);
     }
     if (pending->keys.len < BATCH_WINDOWS && pending->branches < BATCH_BRANCHES)
         return 0;
@@ -329,8 +344,7 @@ void csp_stitcher_destroy(struct csp_stitcher *stitcher)
         return;
     for (size_t i = 0; i < stitcher->options.input->sources.len; i++) {
         struct pending *pending = &stitcher->pending[i];
-        for (size_t w = 0; w < pending->windows.len; w++)
-            csp_trace_part_release(pending->windows.data[w].part);
+        release_parts(pending, pending->windows.len);
         csp_vec_free(&pending->windows);
         csp_vec_free(&pending->keys);
     }

@@ -2,7 +2,13 @@
 
 #include <pthread.h>
 
-enum { ROOM_MAX = 1 << 18 /* branches: what a large chunk needs, others do not */ };
+/* What a large chunk needs, others do not. */
+enum { ROOM_MAX = 1 << 18 };
+
+/* The most that a list has had: what a new one had better have room for. */
+struct room {
+    size_t windows, runs, branches;
+};
 
 /* Parts that nobody has any more: their memory is there, and is used again. Lives as long as any of
  * its parts is held. */
@@ -10,7 +16,7 @@ struct csp_part_pool {
     pthread_mutex_t lock; /* of what follows */
     struct csp_part *free;
     size_t holders;
-    size_t branches; /* most that a list has had: what a new one had better have room for */
+    struct room room;
 };
 
 static void free_part(struct csp_part *part)
@@ -51,6 +57,21 @@ struct csp_part_pool *csp_part_pool_create(void)
     return pool;
 }
 
+static void make_room(struct csp_windows *list, const struct room *room)
+{
+    csp_vec_reserve(&list->windows, room->windows);
+    csp_vec_reserve(&list->runs, room->runs);
+    csp_vec_reserve(&list->branches, room->branches);
+}
+
+static void note_most(size_t *most, size_t count)
+{
+    if (count > ROOM_MAX)
+        count = ROOM_MAX;
+    if (count > *most)
+        *most = count;
+}
+
 /* An empty part with at least so many lists. */
 struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
 {
@@ -59,7 +80,7 @@ struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
     if (part)
         pool->free = part->next;
     pool->holders++;
-    size_t branches = pool->branches;
+    struct room room = pool->room;
     pthread_mutex_unlock(&pool->lock);
     if (part && part->list_count < list_count) {
         free_part(part);
@@ -70,8 +91,8 @@ struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
         part->pool = pool;
         part->list_count = list_count;
         part->base.lists = csp_calloc(list_count, sizeof *part->base.lists);
-        if (branches)
-            csp_vec_reserve(&part->base.lists[0].branches, branches);
+        if (list_count)
+            make_room(&part->base.lists[0], &room);
     }
     part->holders = 1;
     for (size_t i = 0; i < part->list_count; i++) {
@@ -87,12 +108,14 @@ struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
 
 void csp_part_note_size(const struct csp_part *part)
 {
-    size_t branches = part->list_count ? part->base.lists[0].branches.len : 0;
-    if (branches > ROOM_MAX)
-        branches = ROOM_MAX;
+    if (!part->list_count)
+        return;
+    const struct csp_windows *list = &part->base.lists[0];
+    struct room *room = &part->pool->room;
     pthread_mutex_lock(&part->pool->lock);
-    if (branches > part->pool->branches)
-        part->pool->branches = branches;
+    note_most(&room->windows, list->windows.len);
+    note_most(&room->runs, list->runs.len);
+    note_most(&room->branches, list->branches.len);
     pthread_mutex_unlock(&part->pool->lock);
 }
 
