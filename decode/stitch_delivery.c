@@ -90,6 +90,11 @@ static int deliver_samples(struct csp_deliverer *deliverer, const struct csp_del
     return 0;
 }
 
+bool csp_delivers_nothing(const struct csp_stitcher_options *options)
+{
+    return !options->sample && !options->any_sample && !options->print && !options->all_stats;
+}
+
 int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *delivery,
                 struct csp_stitch_stats *stats)
 {
@@ -102,7 +107,7 @@ int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *deli
     stats->pauses += delivery->count;
     if (options->sample)
         return deliver_samples(deliverer, delivery);
-    if (!options->any_sample && !options->print && !options->all_stats)
+    if (csp_delivers_nothing(options))
         return 0;
     struct job user = {deliverer, delivery};
     struct csp_ordered job = {.count = (delivery->count + SHARD_PAUSES - 1) / SHARD_PAUSES,

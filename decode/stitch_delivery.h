@@ -7,7 +7,7 @@
 
 /* A window in the part that it was decoded into. */
 struct csp_held_window {
-    struct csp_trace_part *part;
+    struct csp_trace_part *part; /* null where csp_delivers_nothing */
     uint32_t list, number;
     uint32_t branches; /* that its runs have, kept or counted */
 };
@@ -32,6 +32,8 @@ void csp_deliverer_init(struct csp_deliverer *deliverer,
 /* Counts the pauses and hands them over. Returns what the user's function stopped it with, or 0. */
 int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *delivery,
                 struct csp_stitch_stats *stats);
+/* Pauses are only counted: nobody looks at their windows. */
+bool csp_delivers_nothing(const struct csp_stitcher_options *options);
 /* What all threads' samples told so far. */
 struct csp_stitched_stats csp_deliverer_made(const struct csp_deliverer *deliverer);
 void csp_deliverer_free(struct csp_deliverer *deliverer);

@@ -79,14 +79,15 @@ static void release_parts(const struct pending *pending, size_t count)
 {
     const struct csp_held_window *windows = pending->windows.data;
     for (size_t i = 0; i < count; i++)
-        if (i + 1 == pending->windows.len || windows[i + 1].part != windows[i].part)
+        if (windows[i].part &&
+            (i + 1 == pending->windows.len || windows[i + 1].part != windows[i].part))
             csp_trace_part_release(windows[i].part);
 }
 
 static void hold(struct pending *pending, const struct csp_held_window *window)
 {
     size_t count = pending->windows.len;
-    if (!count || pending->windows.data[count - 1].part != window->part)
+    if (window->part && (!count || pending->windows.data[count - 1].part != window->part))
         csp_trace_part_keep(window->part);
     csp_vec_push(&pending->windows, *window);
     pending->branches += window->branches;
@@ -257,6 +258,7 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
     struct pending *pending = &stitcher->pending[done->source];
     const struct csp_source *origin = &stitcher->options.input->sources.data[done->source];
     const struct csp_windows *list = &part->lists[done->list];
+    bool is_kept = !csp_delivers_nothing(&stitcher->options);
     if (!pending->stream)
         pending->stream = claim_stream(stitcher, origin->cpu, done->chunk->tid);
     if (!pending->stream) {
@@ -278,7 +280,10 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
         }
         bool adjacent = pending->chunk == done->chunk && !done->chunk->holes;
         enter_chunk(pending, done->chunk);
-        struct csp_held_window held = {part, done->list, i, branches_of(list, window)};
+        struct csp_held_window held = {.part = is_kept ? part : NULL,
+                                       .list = done->list,
+                                       .number = i,
+                                       .branches = branches_of(list, window)};
         csp_vec_push(&pending->keys, make_key(stitcher, pending, done, list, window, adjacent));
         hold(pending, &held);
     }
