@@ -37,7 +37,7 @@ static bool is_one_window(const struct csp_stitch_state *state, uint32_t window,
            (resume && first && first + state->tolerance >= resume->time);
 }
 
-static bool fits(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+static inline bool fits(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
@@ -81,7 +81,7 @@ static bool order_tells(const struct csp_stitch_state *state, const struct csp_a
     return aligned->margin >= ORDER_MARGIN && state->stream->window_len >= CSP_PAIRS_THAT_TELL;
 }
 
-static void judge(const struct csp_stitch_state *state, uint32_t pause,
+static inline void judge(const struct csp_stitch_state *state, uint32_t pause,
                   const struct csp_align_pair *aligned, struct csp_stitch_pair *pair)
 {
     uint32_t window = aligned->row;
@@ -119,10 +119,6 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
                          struct csp_stitch_pair *pairs)
 {
     uint32_t count = group->pause_last - group->pause_first;
-    if (count == 1 && group->window_last - group->window_first == 1) { /* nearly all are */
-        stitch_one(state, group->window_first, group->pause_first, &pairs[group->pause_first]);
-        return;
-    }
     struct csp_align_pair *aligned = csp_malloc(count * sizeof *aligned);
     csp_align(group->window_first, group->window_last, group->pause_first, group->pause_last, score,
               state, aligned);
@@ -134,6 +130,16 @@ static void stitch_group(const struct csp_stitch_state *state, const struct grou
     free(aligned);
 }
 
+static void end_group(const struct csp_stitch_state *state, const struct group *group,
+                      struct csp_stitch_pair *pairs)
+{
+    if (group->pause_last - group->pause_first == 1 &&
+        group->window_last - group->window_first == 1) /* nearly all are */
+        stitch_one(state, group->window_first, group->pause_first, &pairs[group->pause_first]);
+    else
+        stitch_group(state, group, pairs);
+}
+
 void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
 {
     struct group group = {0};
@@ -141,7 +147,7 @@ void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_sti
     for (uint32_t j = 0; j < state->stream->pause_len; j++) {
         candidates(state, j, &first, &last);
         if (group.pause_last > group.pause_first && first >= group.window_last) {
-            stitch_group(state, &group, pairs);
+            end_group(state, &group, pairs);
             group.pause_first = j;
         }
         if (group.pause_first == j)
@@ -150,7 +156,7 @@ void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_sti
         group.pause_last = j + 1;
     }
     if (group.pause_last > group.pause_first)
-        stitch_group(state, &group, pairs);
+        end_group(state, &group, pairs);
 }
 
 /* Without time, where a window and another's sample were lost side by side, what is left may agree
