@@ -82,7 +82,7 @@ static bool order_tells(const struct csp_stitch_state *state, const struct csp_a
 }
 
 static inline void judge(const struct csp_stitch_state *state, uint32_t pause,
-                  const struct csp_align_pair *aligned, struct csp_stitch_pair *pair)
+                         const struct csp_align_pair *aligned, struct csp_stitch_pair *pair)
 {
     uint32_t window = aligned->row;
     bool timed = state->bounds[window].end != 0;
