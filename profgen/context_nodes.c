@@ -19,22 +19,38 @@ void csp_context_nodes_begin(struct csp_context_nodes *nodes, struct csp_program
     nodes->functions = csp_malloc((probes->probes.len + 1) * sizeof *nodes->functions);
     for (size_t i = 0; i < probes->probes.len; i++)
         nodes->functions[i] = csp_functions_at(&program->functions, probes->probes.data[i].address);
+    nodes->on_path = csp_calloc(counters->frames.list.len + 1, sizeof *nodes->on_path);
+    nodes->on_path[0] = 1; /* no frame: every path begins there */
+}
+
+/* Leaves the frames of the path behind `frame`, which is on it. */
+static void leave_frames(struct csp_context_nodes *nodes, uint32_t frame)
+{
+    size_t len = nodes->path_frames.len;
+    for (; len && nodes->path_frames.data[len - 1] != frame; len--)
+        nodes->on_path[nodes->path_frames.data[len - 1]] = 0;
+    nodes->path_frames.len = nodes->path.len = len;
 }
 
 /* Keeps what is known of the calls that the context has in common with the one before. */
 void csp_context_nodes_enter(struct csp_context_nodes *nodes, uint32_t context)
 {
-    csp_calls before = nodes->path;
+    const struct csp_pair *frames = nodes->counters->frames.list.data;
+    uint32_t frame = nodes->counters->contexts.data[context];
     nodes->context = context;
     nodes->inferred = nodes->cut = nodes->callers_known = false;
-    csp_counters_calls(nodes->counters, context, &nodes->next_path);
-    nodes->path = nodes->next_path;
-    nodes->next_path = before;
-    size_t most = nodes->entered.len < nodes->path.len ? nodes->entered.len : nodes->path.len;
-    size_t same = 0;
-    while (same < most && before.data[same] == nodes->path.data[same])
-        same++;
-    nodes->entered.len = same;
+    nodes->pending.len = 0;
+    for (; !nodes->on_path[frame]; frame = (uint32_t)frames[frame - 1].first)
+        csp_vec_push(&nodes->pending, frame);
+    leave_frames(nodes, frame);
+    if (nodes->entered.len > nodes->path.len)
+        nodes->entered.len = nodes->path.len;
+    while (nodes->pending.len) {
+        frame = nodes->pending.data[--nodes->pending.len];
+        nodes->on_path[frame] = 1;
+        csp_vec_push(&nodes->path_frames, frame);
+        csp_vec_push(&nodes->path, frames[frame - 1].second);
+    }
 }
 
 static uint32_t call_probe(struct csp_context_nodes *nodes, uint64_t call)
@@ -220,7 +236,9 @@ void csp_context_nodes_free(struct csp_context_nodes *nodes)
     csp_numbers_free(&nodes->calls);
     csp_vec_free(&nodes->call_probes);
     csp_vec_free(&nodes->path);
-    csp_vec_free(&nodes->next_path);
+    csp_vec_free(&nodes->path_frames);
+    csp_vec_free(&nodes->pending);
+    free(nodes->on_path);
     csp_vec_free(&nodes->entered);
     csp_vec_free(&nodes->frames);
     csp_vec_free(&nodes->compressed);

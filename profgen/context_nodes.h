@@ -34,7 +34,10 @@ struct csp_context_nodes {
     uint32_t *functions;           /* by probe */
     struct csp_numbers calls;      /* addresses … */
     CSP_VEC(uint32_t) call_probes; /* … and the probe of each */
-    csp_calls path, next_path;     /* the context at hand */
+    csp_calls path;                /* the context at hand … */
+    CSP_VEC(uint32_t) path_frames; /* … and the counters' frames + 1 of its calls */
+    uint8_t *on_path;              /* by frame + 1: whether it is one of these */
+    CSP_VEC(uint32_t) pending;     /* frames to be entered, innermost first */
     CSP_VEC(struct csp_entered_calls)
     entered;               /* by call of the path; mostly the next begins alike */
     csp_frame_list frames; /* of the path, then of the callers of … */
