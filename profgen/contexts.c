@@ -63,14 +63,11 @@ static void fill_slot(struct csp_context_tree *tree, uint32_t node)
 
 #define NO_EDGE UINT32_MAX
 
-/* Makes room for one more, or forgets where nodes were. */
-static void make_slots(struct csp_context_tree *tree)
+/* Makes room for so many nodes, and forgets where nodes were. */
+static void make_slots(struct csp_context_tree *tree, size_t nodes)
 {
-    size_t live = 0;
-    for (size_t i = 0; i < tree->nodes.len; i++)
-        live += tree->nodes.data[i].edge != NO_EDGE;
     uint32_t size = 64;
-    while (size / 8 * 3 < live)
+    while (size / 8 * 3 < nodes)
         size *= 2;
     free(tree->slots);
     tree->slots = csp_calloc(size, sizeof *tree->slots);
@@ -79,6 +76,20 @@ static void make_slots(struct csp_context_tree *tree)
     for (size_t i = 0; i < tree->nodes.len; i++)
         if (tree->nodes.data[i].edge != NO_EDGE)
             fill_slot(tree, (uint32_t)i);
+}
+
+/* Makes room for one more. */
+static void grow_slots(struct csp_context_tree *tree)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < tree->nodes.len; i++)
+        live += tree->nodes.data[i].edge != NO_EDGE;
+    make_slots(tree, live);
+}
+
+void csp_context_expect(struct csp_context_tree *tree, size_t nodes)
+{
+    make_slots(tree, tree->nodes.len + nodes);
 }
 
 static uint32_t *first_child(struct csp_context_tree *tree, uint32_t parent)
@@ -103,7 +114,7 @@ void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t par
         tree->nodes.data[*first - 1].previous = node + 1;
     *first = node + 1;
     if (!tree->slots || tree->slots_in >= tree->mask / 2)
-        make_slots(tree);
+        grow_slots(tree);
     else
         fill_slot(tree, node);
 }

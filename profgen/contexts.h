@@ -79,6 +79,8 @@ static inline uint32_t csp_context_name(const struct csp_context_tree *tree, uin
     return (uint32_t)tree->places.list.data[tree->nodes.data[node].edge].second;
 }
 
+/* Makes room for about so many more nodes: finding them their places again and again takes time. */
+void csp_context_expect(struct csp_context_tree *tree, size_t nodes);
 /* The child of a node, made when it is new. */
 uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint32_t callsite,
                            uint32_t discriminator, uint32_t name);

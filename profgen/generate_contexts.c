@@ -143,6 +143,7 @@ static void begin(struct generator *generator, const struct csp_counters *counte
     struct csp_program *program = generator->program;
     size_t contexts = counters->contexts.len;
     generator->tree->probes = &program->probes;
+    csp_context_expect(generator->tree, 2 * contexts);
     csp_context_nodes_begin(&generator->nodes, program, counters, options, generator->tree);
     csp_touched_init(&generator->touched, program);
     csp_counter_groups_begin(&generator->ranges, &counters->ranges, contexts);
