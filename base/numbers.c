@@ -1,5 +1,7 @@
 #include "base/numbers.h"
 
+#include <string.h>
+
 static uint32_t *free_slot(const struct csp_numbers *numbers, uint64_t number)
 {
     uint32_t i = csp_numbers_hash(number) & numbers->mask;
@@ -41,6 +43,13 @@ uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number)
     csp_vec_push(&numbers->list, number);
     *free_slot(numbers, number) = (uint32_t)numbers->list.len;
     return (uint32_t)numbers->list.len - 1;
+}
+
+void csp_numbers_clear(struct csp_numbers *numbers)
+{
+    numbers->list.len = 0;
+    if (numbers->slots)
+        memset(numbers->slots, 0, ((size_t)numbers->mask + 1) * sizeof *numbers->slots);
 }
 
 void csp_numbers_free(struct csp_numbers *numbers)

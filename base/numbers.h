@@ -18,6 +18,8 @@ struct csp_numbers {
 
 /* The place of a number, new or old. A new one has the place that `list.len` was. */
 uint32_t csp_numbers_add(struct csp_numbers *numbers, uint64_t number);
+/* Forgets all numbers; the memory stays for others. */
+void csp_numbers_clear(struct csp_numbers *numbers);
 void csp_numbers_free(struct csp_numbers *numbers);
 
 /* Neighbours stay neighbours: what is looked up together is in the same lines of the cache. */

@@ -36,6 +36,11 @@ struct met {
     uint32_t step;
 };
 
+struct stacked_call {
+    uint64_t call;
+    uint32_t stack; /* with it */
+};
+
 struct worker {
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
@@ -46,6 +51,7 @@ struct worker {
     CSP_VEC(struct step) steps;
     struct met *met;                  /* each at its own place */
     CSP_VEC(uint32_t) callers_stacks; /* by number of the set's callers; NO_STACK: not known yet */
+    CSP_VEC(struct stacked_call) last; /* callers, root first */
     struct csp_history_reader history;
     csp_frames callchain;
     struct csp_counters counters;
@@ -112,16 +118,23 @@ static void count_steps(struct worker *worker)
         csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
                            worker->steps.data[i].count);
     }
-    csp_numbers_free(&worker->keys);
+    csp_numbers_clear(&worker->keys);
     worker->steps.len = 0;
     memset(worker->met, 0, sizeof *worker->met << MET_BITS);
 }
 
+/* The stack of some callers, innermost first. Mostly the next ones are the same from the root on. */
 static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
 {
-    uint32_t stack = CSP_STACK_EMPTY;
-    for (size_t i = len; i; i--)
+    size_t most = len < worker->last.len ? len : worker->last.len, same = 0;
+    while (same < most && worker->last.data[same].call == callers[len - 1 - same])
+        same++;
+    uint32_t stack = same ? worker->last.data[same - 1].stack : CSP_STACK_EMPTY;
+    worker->last.len = same;
+    for (size_t i = len - same; i; i--) {
         stack = csp_unwinder_call(&worker->unwinder, stack, callers[i - 1]);
+        csp_vec_push(&worker->last, (struct stacked_call){callers[i - 1], stack});
+    }
     return stack;
 }
 
@@ -231,6 +244,7 @@ static void free_worker(struct worker *worker)
     csp_vec_free(&worker->steps);
     free(worker->met);
     csp_vec_free(&worker->callers_stacks);
+    csp_vec_free(&worker->last);
     csp_vec_free(&worker->callchain);
 }
 
