@@ -11,11 +11,19 @@ void csp_counter_groups_begin(struct csp_counter_groups *groups,
     size_t count = table->counts.len;
     *groups = (struct csp_counter_groups){.table = table};
     uint32_t *at = groups->ends = csp_calloc(contexts + 1, sizeof *groups->ends);
-    groups->order = csp_malloc((count + 1) * sizeof *groups->order);
-    for (size_t i = 0; i < count; i++)
+    bool in_order = true;
+    for (size_t i = 0; i < count; i++) {
         at[context_of(table, i) + 1]++;
+        in_order &= !i || context_of(table, i - 1) <= context_of(table, i);
+    }
     for (size_t context = 0; context < contexts; context++)
         at[context + 1] += at[context];
+    if (in_order) {
+        for (size_t context = 0; context < contexts; context++)
+            at[context] = at[context + 1];
+        return;
+    }
+    groups->order = csp_malloc((count + 1) * sizeof *groups->order);
     /* Now where each begins; when all are placed, where it ends. */
     for (size_t i = 0; i < count; i++)
         groups->order[at[context_of(table, i)]++] = (uint32_t)i;
@@ -51,7 +59,8 @@ void csp_counter_groups_of(struct csp_counter_groups *groups, uint32_t context)
 {
     groups->group.len = 0;
     for (uint32_t i = context ? groups->ends[context - 1] : 0; i < groups->ends[context]; i++)
-        csp_vec_push(&groups->group, csp_counters_at(groups->table, groups->order[i]));
+        csp_vec_push(&groups->group,
+                     csp_counters_at(groups->table, groups->order ? groups->order[i] : i));
 }
 
 void csp_counter_groups_sort(struct csp_counter_groups *groups)

@@ -7,7 +7,7 @@
 struct csp_counter_groups {
     const struct csp_counter_table *table;
     uint32_t *ends;  /* by context: where its group ends in `order` */
-    uint32_t *order; /* numbers of counters, by context */
+    uint32_t *order; /* numbers of counters, by context; null: they are in that order */
     CSP_VEC(struct csp_counter) group;
 };
 
