@@ -40,11 +40,14 @@ static struct csp_aggregate draw(const struct csp_aggregate *pool, size_t sample
         size_t from = (size_t)random() % (i & 1 ? all : hot);
         const struct csp_flat_sample *sample = csp_sample_set_at(&pool->set, from);
         const struct csp_intern_entry *callers = &pool->set.callers.entries.data[sample->callers];
-        struct csp_flat_sample *copy = csp_sample_set_scratch(set, NULL, sample->branch_len);
+        set->numbers.len = 0;
         for (uint32_t b = 0; b < sample->branch_len; b++) {
             const struct csp_pair *branch = csp_flat_branch(&pool->set, sample, b);
-            copy->branches[b] = csp_pairs_at(&set->branches, branch->first, branch->second);
+            csp_vec_push(&set->numbers,
+                         csp_pairs_at(&set->branches, branch->first, branch->second));
         }
+        struct csp_flat_sample *copy =
+            csp_sample_set_scratch(set, set->numbers.data, sample->branch_len);
         copy->callers = csp_intern(&set->callers, callers->data, callers->size);
         copy->start = sample->start;
         copy->end = sample->end;

@@ -172,6 +172,7 @@ void csp_aggregate_reader_free(struct csp_aggregate_reader *reader)
 {
     csp_block_reader_free(&reader->blocks);
     csp_vec_free(&reader->branches);
+    csp_vec_free(&reader->numbers);
     csp_vec_free(&reader->followers);
     csp_vec_free(&reader->callers);
     csp_guesses_free(&reader->guesses);

@@ -33,6 +33,7 @@ struct csp_aggregate_reader {
     struct csp_sample_set *set;
     CSP_VEC(uint32_t) branches, callers;     /* what the numbers in the file are in the set */
     CSP_VEC(struct csp_followers) followers; /* by number of a branch in the set */
+    CSP_VEC(uint32_t) numbers;               /* scratch: the branches of a sample */
     uint64_t weight;
     struct csp_diag *diag;
     struct csp_guesses guesses;

@@ -68,15 +68,18 @@ static int decode(struct csp_aggregate_reader *reader, const struct csp_raw_samp
     const struct csp_intern *table = &reader->set->samples;
     struct csp_decoded_sample *decoded = &reader->decoded[reader->decoded_in % QUEUE];
     count_decoded(reader, decoded);
-    struct csp_flat_sample *sample = (void *)csp_buf_reserve(
-        &decoded->sample, sizeof *sample + raw->branch_len * sizeof *sample->branches);
+    struct csp_flat_sample *sample =
+        (void *)csp_buf_reserve(&decoded->sample, csp_flat_room(raw->branch_len));
     *sample = (struct csp_flat_sample){.start = raw->start,
                                        .end = raw->end,
                                        .callers = raw->callers,
-                                       .leaf = raw->leaf,
+                                       .leaf = (uint16_t)raw->leaf,
                                        .branch_len = raw->branch_len};
-    if (!decode_numbers(reader, raw, sample->branches))
+    reader->numbers.len = 0;
+    csp_vec_reserve(&reader->numbers, raw->branch_len);
+    if (!decode_numbers(reader, raw, reader->numbers.data))
         return csp_aggregate_malformed(reader, "the number of a branch in one of the samples");
+    csp_flat_pack(sample, reader->numbers.data);
     decoded->count = raw->count;
     decoded->key = raw->key;
     decoded->sample.len = csp_flat_size(sample);
@@ -178,6 +181,8 @@ static int read_sample(struct csp_aggregate_reader *reader, uint64_t callers)
     uint64_t len = csp_cursor_uleb(cursor);
     if (callers >= reader->callers.len)
         return csp_aggregate_malformed(reader, "the number of callers");
+    if (raw->leaf > UINT16_MAX)
+        return csp_aggregate_malformed(reader, "what a sample's own address tells");
     if (len > csp_cursor_left(cursor))
         return csp_aggregate_malformed(reader, "as many branches");
     if (!len && !(raw->start && raw->end))

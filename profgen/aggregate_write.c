@@ -95,7 +95,7 @@ static void add_sample(void *user, const struct csp_flat_sample *sample, uint64_
     uint8_t *first = (uint8_t *)csp_buf_reserve(out, (size_t)sample->branch_len * CSP_ULEB_MOST),
             *at = first;
     for (uint32_t b = 0; b < sample->branch_len; b++)
-        at = csp_block_put_uleb(at, output->order.branch_ranks[sample->branches[b]]);
+        at = csp_block_put_uleb(at, output->order.branch_ranks[csp_flat_number(sample, b)]);
     out->len += (size_t)(at - first);
     csp_block_add_uleb(out, count);
     csp_block_item(&output->writer);

@@ -13,8 +13,8 @@ enum {
 struct csp_known_sample {
     uint64_t start, end;
     uint32_t callers, leaf, branch_len;
-    uint32_t wide; /* branches are of 32 bits */
-    uint16_t branches[];
+    uint32_t wide;
+    uint16_t branches[]; /* as in struct csp_flat_sample */
 };
 
 static uint32_t key_of(uint64_t start, uint64_t end, uint32_t callers, uint32_t leaf,
@@ -59,36 +59,19 @@ static void grow(struct csp_guesses *guesses)
     free(old.slots);
 }
 
-static bool is_wide(const struct csp_flat_sample *sample)
-{
-    uint32_t all = 0;
-    for (uint32_t i = 0; i < sample->branch_len; i++)
-        all |= sample->branches[i];
-    return all > UINT16_MAX;
-}
-
-static size_t known_size(uint32_t branch_len, bool wide)
-{
-    return offsetof(struct csp_known_sample, branches) +
-           branch_len * (wide ? sizeof(uint32_t) : sizeof(uint16_t));
-}
-
 static struct csp_known_sample *keep(struct csp_guesses *guesses,
                                      const struct csp_flat_sample *sample)
 {
-    const bool wide = is_wide(sample);
+    size_t bytes = csp_flat_size(sample) - offsetof(struct csp_flat_sample, numbers);
     struct csp_known_sample *known =
-        csp_arena_alloc(&guesses->known, known_size(sample->branch_len, wide));
+        csp_arena_alloc(&guesses->known, offsetof(struct csp_known_sample, branches) + bytes);
     *known = (struct csp_known_sample){.start = sample->start,
                                        .end = sample->end,
                                        .callers = sample->callers,
                                        .leaf = sample->leaf,
-                                       .wide = wide,
+                                       .wide = sample->wide,
                                        .branch_len = sample->branch_len};
-    if (wide)
-        memcpy(known->branches, sample->branches, sample->branch_len * sizeof(uint32_t));
-    for (uint32_t i = 0; !wide && i < sample->branch_len; i++)
-        known->branches[i] = (uint16_t)sample->branches[i];
+    memcpy(known->branches, sample->numbers, bytes);
     return known;
 }
 
@@ -171,7 +154,8 @@ void csp_guesses_fetch_known(const struct csp_guesses *guesses, const struct csp
                              const struct csp_raw_sample *raw)
 {
     enum { LINE = 64, MOST = 16 * LINE };
-    size_t at = raw->key, size = known_size(raw->branch_len, false);
+    size_t at = raw->key;
+    size_t size = offsetof(struct csp_known_sample, branches) + raw->branch_len * sizeof(uint16_t);
     const struct csp_guess *guess = next_guess(guesses, &at, raw->key);
     if (!guess->known)
         return;
@@ -193,9 +177,8 @@ static uint8_t *put_branches(const uint32_t *encoded, const struct csp_known_sam
 {
     const uint16_t *branch = known->branches, *end = branch + known->branch_len;
     if (known->wide) {
-        const uint32_t *wide = (const void *)branch;
-        for (uint32_t i = 0; i < known->branch_len; i++)
-            at = put(at, encoded[wide[i]]);
+        for (uint32_t i = 0; i < known->branch_len; i++, branch += 2)
+            at = put(at, encoded[branch[0] | (uint32_t)branch[1] << 16]);
         return at;
     }
     for (; end - branch >= 4; branch += 4) {

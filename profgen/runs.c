@@ -38,7 +38,7 @@ static void add_sample(struct csp_buf *out, const struct csp_flat_sample *sample
     csp_block_add_uleb(out, sample->end);
     csp_block_add_uleb(out, sample->branch_len);
     for (uint32_t i = 0; i < sample->branch_len; i++)
-        csp_block_add_uleb(out, sample->branches[i]);
+        csp_block_add_uleb(out, csp_flat_number(sample, i));
     csp_block_add_uleb(out, count);
 }
 
@@ -103,7 +103,8 @@ void csp_runs_free(struct csp_runs *runs)
 
 struct run {
     struct csp_block_reader blocks;
-    struct csp_buf sample; /* a struct csp_flat_sample: the next one */
+    struct csp_buf sample;     /* a struct csp_flat_sample: the next one */
+    CSP_VEC(uint32_t) numbers; /* scratch: its branches */
     uint64_t count;
     bool ended;
 };
@@ -129,16 +130,18 @@ static int read_head(struct run *run, struct csp_diag *diag)
     if (error || run->ended)
         return error;
     struct csp_flat_sample fields = {.callers = (uint32_t)csp_cursor_uleb(cursor) - 1};
-    fields.leaf = (uint32_t)csp_cursor_uleb(cursor);
+    fields.leaf = (uint16_t)csp_cursor_uleb(cursor);
     fields.start = csp_cursor_uleb(cursor);
     fields.end = csp_cursor_uleb(cursor);
     fields.branch_len = (uint32_t)csp_cursor_uleb(cursor);
-    run->sample.len = 0;
-    struct csp_flat_sample *sample = (void *)csp_buf_reserve(
-        &run->sample, sizeof fields + fields.branch_len * sizeof *fields.branches);
-    *sample = fields;
+    run->sample.len = run->numbers.len = 0;
+    csp_vec_reserve(&run->numbers, fields.branch_len);
     for (uint32_t i = 0; i < fields.branch_len; i++)
-        sample->branches[i] = (uint32_t)csp_cursor_uleb(cursor);
+        csp_vec_push(&run->numbers, (uint32_t)csp_cursor_uleb(cursor));
+    struct csp_flat_sample *sample =
+        (void *)csp_buf_reserve(&run->sample, csp_flat_room(fields.branch_len));
+    *sample = fields;
+    csp_flat_pack(sample, run->numbers.data);
     run->count = csp_cursor_uleb(cursor);
     return 0;
 }
@@ -203,7 +206,7 @@ int csp_runs_merge(struct csp_runs *runs, const struct csp_sample_order *order,
         const struct csp_flat_sample *head = head_of(first);
         uint64_t count = first->count;
         kept.len = 0;
-        csp_buf_add(&kept, head, sizeof *head + head->branch_len * sizeof *head->branches);
+        csp_buf_add(&kept, head, csp_flat_size(head));
         const struct csp_flat_sample *sample = (const void *)kept.data;
         error = advance(&merging);
         while (!error && merging.heap_len) {
@@ -222,6 +225,7 @@ int csp_runs_merge(struct csp_runs *runs, const struct csp_sample_order *order,
     for (size_t i = 0; i < runs->files.len; i++) {
         csp_block_reader_free(&merging.runs[i].blocks);
         csp_buf_free(&merging.runs[i].sample);
+        csp_vec_free(&merging.runs[i].numbers);
     }
     free(merging.runs);
     free(merging.heap);

@@ -119,7 +119,7 @@ static unsigned rules_of_branches(const struct checker *checker,
 {
     unsigned broken = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++)
-        broken |= checker->branches[sample->branches[i]];
+        broken |= checker->branches[csp_flat_number(sample, i)];
     if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
         broken |= 1 << CSP_RULE_EXTERNAL;
     return broken;

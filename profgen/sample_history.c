@@ -71,12 +71,15 @@ unsigned csp_sample_history_read(struct csp_history_reader *reader,
     if (!sample->branch_len)
         return CSP_RUN_POSSIBLE;
     csp_vec_reserve(&reader->calls, sample->branch_len);
-    uint32_t *calls = reader->calls.data, newer = sample->branches[0];
+    reader->numbers.len = 0;
+    csp_vec_reserve(&reader->numbers, sample->branch_len);
+    csp_flat_unpack(sample, reader->numbers.data);
+    uint32_t *calls = reader->calls.data, newer = reader->numbers.data[0];
     unsigned verdicts = CSP_RUN_POSSIBLE;
     *calls = newer;
     calls += calls_or_returns(set, newer);
     for (uint32_t i = 1; i < sample->branch_len; i++) {
-        uint32_t older = sample->branches[i];
+        uint32_t older = reader->numbers.data[i];
         const struct csp_known_run run = find_run(reader, set, older, newer);
         verdicts |= run.verdict;
         *calls = older; /* written whether or not it is one, which no processor can predict */
@@ -151,6 +154,7 @@ void csp_history_reader_free(struct csp_history_reader *reader)
     csp_vec_free(&reader->verdicts);
     free(reader->known);
     csp_vec_free(&reader->calls);
+    csp_vec_free(&reader->numbers);
     csp_history_free(&reader->history);
     csp_vec_free(&reader->recorded);
 }

@@ -35,6 +35,7 @@ struct csp_history_reader {
     /* Of the sample read last: calls and returns alone, newest first. History ends at the first
      * run, from its end back, that cannot have been: what is beyond it does not lead here. */
     CSP_VEC(uint32_t) calls;
+    CSP_VEC(uint32_t) numbers; /* of all its branches */
     struct csp_history history;
     csp_frames recorded;
 };

@@ -37,9 +37,9 @@ int csp_sample_order_compare(const struct csp_sample_order *ranks, const struct 
     if (!order)
         order = compare(x->branch_len, y->branch_len);
     for (uint32_t i = 0; !order && i < x->branch_len; i++)
-        if (x->branches[i] != y->branches[i])
-            order =
-                compare(ranks->branch_ranks[x->branches[i]], ranks->branch_ranks[y->branches[i]]);
+        if (csp_flat_number(x, i) != csp_flat_number(y, i))
+            order = compare(ranks->branch_ranks[csp_flat_number(x, i)],
+                            ranks->branch_ranks[csp_flat_number(y, i)]);
     if (!order)
         order = compare(x->leaf, y->leaf);
     if (!order)

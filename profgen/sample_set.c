@@ -148,16 +148,25 @@ static void drop_unrecorded_call(struct csp_sample_set *set, const struct csp_pr
         csp_intern(&set->callers, set->frames.data, set->frames.len * sizeof *set->frames.data);
 }
 
+void csp_flat_pack(struct csp_flat_sample *flat, const uint32_t *numbers)
+{
+    flat->wide = csp_flat_is_wide(numbers, flat->branch_len);
+    for (uint32_t i = 0; i < flat->branch_len && !flat->wide; i++)
+        flat->numbers[i] = (uint16_t)numbers[i];
+    for (uint32_t i = 0; i < flat->branch_len && flat->wide; i++) {
+        flat->numbers[2 * i] = (uint16_t)numbers[i];
+        flat->numbers[2 * i + 1] = (uint16_t)(numbers[i] >> 16);
+    }
+}
+
 struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
                                                uint32_t branch_len)
 {
-    size_t bytes = branch_len * sizeof *branches;
     set->scratch.len = 0;
     struct csp_flat_sample *flat =
-        (void *)csp_buf_reserve(&set->scratch, sizeof(struct csp_flat_sample) + bytes);
+        (void *)csp_buf_reserve(&set->scratch, csp_flat_room(branch_len));
     *flat = (struct csp_flat_sample){.branch_len = branch_len};
-    if (branches)
-        memcpy(flat->branches, branches, bytes);
+    csp_flat_pack(flat, branches);
     return flat;
 }
 
@@ -219,7 +228,7 @@ static struct csp_sample_outcome place(struct csp_sample_set *set,
     } else if (set->contexts) {
         flat->callers = sample->callers.number;
         if (!set->compat) {
-            flat->leaf = describe_leaf(program, sample->leaf, csp_flat_newest(set, flat));
+            flat->leaf = (uint16_t)describe_leaf(program, sample->leaf, csp_flat_newest(set, flat));
             drop_unrecorded_call(set, program, flat);
         }
     } else {

@@ -57,7 +57,7 @@ struct csp_sample_set {
     struct csp_sample_set_stats stats;
     struct csp_buf scratch;
     CSP_VEC(uint64_t) frames;  /* scratch, like … */
-    CSP_VEC(uint32_t) numbers; /* … these */
+    CSP_VEC(uint32_t) numbers; /* … these: the branches of a sample being made */
     bool contexts;             /* keep callchains */
     bool compat;               /* llvm-profgen 22's choices */
     bool keep_all;             /* also samples that lack a callchain, though callchains are kept */
@@ -74,19 +74,59 @@ enum csp_sample_leaf {
 };
 
 /* A sample as the set keeps it. Windows of trace have hundreds of branches, of which a program has
- * some ten thousand: they are kept as numbers. */
+ * some ten thousand: they are kept as numbers, nearly always in two bytes. */
 struct csp_flat_sample {
     uint64_t start, end; /* as in struct csp_sample */
     uint32_t callers;    /* number of the set's callers */
-    uint32_t leaf;       /* enum csp_sample_leaf: bits */
+    uint16_t leaf;       /* enum csp_sample_leaf: bits */
+    uint16_t wide;       /* 1: some of its numbers have more than 16 bits; else 0 */
     uint32_t branch_len;
-    uint32_t branches[]; /* numbers of the set's branches, newest first */
+    /* Numbers of the set's branches, newest first. Where the sample is wide: the lower half of each
+     * and the upper one. */
+    uint16_t numbers[];
 };
 
 static inline size_t csp_flat_size(const struct csp_flat_sample *flat)
 {
-    return offsetof(struct csp_flat_sample, branches) + flat->branch_len * sizeof *flat->branches;
+    return offsetof(struct csp_flat_sample, numbers) +
+           ((size_t)flat->branch_len << flat->wide) * sizeof *flat->numbers;
 }
+
+/* The most bytes that a sample of so many branches takes. */
+static inline size_t csp_flat_room(size_t branch_len)
+{
+    return sizeof(struct csp_flat_sample) + branch_len * sizeof(uint32_t);
+}
+
+static inline uint32_t csp_flat_number(const struct csp_flat_sample *flat, size_t i)
+{
+    return flat->wide ? flat->numbers[2 * i] | (uint32_t)flat->numbers[2 * i + 1] << 16
+                      : flat->numbers[i];
+}
+
+/* The numbers of all its branches, for loops over them. */
+static inline void csp_flat_unpack(const struct csp_flat_sample *flat, uint32_t *numbers)
+{
+    if (flat->wide) {
+        for (uint32_t i = 0; i < flat->branch_len; i++)
+            numbers[i] = csp_flat_number(flat, i);
+        return;
+    }
+    for (uint32_t i = 0; i < flat->branch_len; i++)
+        numbers[i] = flat->numbers[i];
+}
+
+/* Whether a sample with these branches is wide. */
+static inline bool csp_flat_is_wide(const uint32_t *numbers, uint32_t branch_len)
+{
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < branch_len; i++)
+        all |= numbers[i];
+    return all > UINT16_MAX;
+}
+
+/* Gives a sample its `branch_len` branches; it has room for them. */
+void csp_flat_pack(struct csp_flat_sample *flat, const uint32_t *numbers);
 
 static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_sample_set *set,
                                                               size_t i)
@@ -97,7 +137,7 @@ static inline const struct csp_flat_sample *csp_sample_set_at(const struct csp_s
 static inline const struct csp_pair *csp_flat_branch(const struct csp_sample_set *set,
                                                      const struct csp_flat_sample *sample, size_t i)
 {
-    return &set->branches.list.data[sample->branches[i]];
+    return &set->branches.list.data[csp_flat_number(sample, i)];
 }
 
 /* Where its history ended: the leaf of its call stack. */
@@ -185,8 +225,8 @@ struct csp_sample_outcome csp_sample_set_add_numbered(struct csp_sample_set *set
 /* Adds a sample of which another one was added before, that is the same but for how often. */
 void csp_sample_set_add_again(struct csp_sample_set *set, const struct csp_sample_outcome *outcome,
                               uint64_t count);
-/* A sample to be filled in, in the set's scratch memory (with its branches, when they are null),
- * and counting it when it is. */
+/* A sample to be filled in but for its branches, in the set's scratch memory, and counting it when
+ * it is. */
 struct csp_flat_sample *csp_sample_set_scratch(struct csp_sample_set *set, const uint32_t *branches,
                                                uint32_t branch_len);
 void csp_sample_set_count(struct csp_sample_set *set, const struct csp_flat_sample *flat,

@@ -28,6 +28,31 @@ static struct renumbering renumber(struct csp_sample_set *set, const struct csp_
     return to;
 }
 
+/* The branches of a sample with their numbers in the other set. */
+static void renumber_branches(const struct csp_flat_sample *sample, const struct renumbering *to,
+                              uint32_t *numbers)
+{
+    for (uint32_t i = 0; i < sample->branch_len; i++)
+        numbers[i] = to->branches[csp_flat_number(sample, i)];
+}
+
+/* A copy of a sample for a set, in its scratch memory. */
+static struct csp_flat_sample *renumbered(struct csp_sample_set *set,
+                                          const struct csp_flat_sample *sample,
+                                          const struct renumbering *to)
+{
+    set->numbers.len = 0;
+    csp_vec_reserve(&set->numbers, sample->branch_len);
+    renumber_branches(sample, to, set->numbers.data);
+    struct csp_flat_sample *copy =
+        csp_sample_set_scratch(set, set->numbers.data, sample->branch_len);
+    copy->start = sample->start;
+    copy->end = sample->end;
+    copy->leaf = sample->leaf;
+    copy->callers = to->callers[sample->callers];
+    return copy;
+}
+
 static void add(uint64_t *sum, uint64_t count, uint64_t weight)
 {
     *sum = csp_add_saturating(*sum, csp_multiply_saturating(count, weight));
@@ -62,14 +87,10 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
             set->stats.used -= count < set->stats.used ? count : set->stats.used;
             continue;
         }
-        struct csp_flat_sample *copy =
-            csp_sample_set_scratch(set, sample->branches, sample->branch_len);
-        copy->start = sample->start;
-        copy->end = sample->end;
+        struct csp_flat_sample *copy = renumbered(set, sample, &to);
         copy->leaf = set->contexts ? sample->leaf : 0;
-        copy->callers = set->contexts ? to.callers[sample->callers] : no_callers;
-        for (uint32_t b = 0; b < sample->branch_len; b++)
-            copy->branches[b] = to.branches[copy->branches[b]];
+        if (!set->contexts)
+            copy->callers = no_callers;
         csp_sample_set_count(set, copy, count);
     }
     set->saturated += other->saturated;
@@ -77,11 +98,14 @@ void csp_sample_set_merge(struct csp_sample_set *set, const struct csp_sample_se
     free(to.callers);
 }
 
+typedef CSP_VEC(uint32_t) branch_numbers;
+
 /* Samples of one set that go to another. */
 struct taking {
     struct csp_sample_set *other;
     struct renumbering to;
-    uint32_t *hashes; /* of the samples, renumbered */
+    uint32_t *hashes; /* of the samples, renumbered … */
+    bool *grown;      /* … but for those that take more memory then */
     unsigned threads;
 };
 
@@ -90,19 +114,41 @@ static struct csp_flat_sample *taken_sample(const struct taking *taking, size_t 
     return (void *)(uintptr_t)csp_sample_set_at(taking->other, i);
 }
 
+static void renumber_sample(const struct taking *taking, size_t i, branch_numbers *numbers)
+{
+    struct csp_flat_sample *sample = taken_sample(taking, i);
+    numbers->len = 0;
+    csp_vec_reserve(numbers, sample->branch_len);
+    renumber_branches(sample, &taking->to, numbers->data);
+    taking->grown[i] = !sample->wide && csp_flat_is_wide(numbers->data, sample->branch_len);
+    if (taking->grown[i])
+        return;
+    sample->callers = taking->to.callers[sample->callers];
+    csp_flat_pack(sample, numbers->data);
+    taking->hashes[i] = csp_intern_hash(sample, csp_flat_size(sample));
+}
+
 /* Renumbers one thread's part of the samples. */
 static void renumber_samples(void *user, unsigned worker)
 {
     const struct taking *taking = user;
     size_t count = taking->other->counts.len;
     size_t end = count * (worker + 1) / taking->threads;
-    for (size_t i = count * worker / taking->threads; i < end; i++) {
-        struct csp_flat_sample *sample = taken_sample(taking, i);
-        sample->callers = taking->to.callers[sample->callers];
-        for (uint32_t b = 0; b < sample->branch_len; b++)
-            sample->branches[b] = taking->to.branches[sample->branches[b]];
-        taking->hashes[i] = csp_intern_hash(sample, csp_flat_size(sample));
-    }
+    branch_numbers numbers = {0};
+    for (size_t i = count * worker / taking->threads; i < end; i++)
+        renumber_sample(taking, i, &numbers);
+    csp_vec_free(&numbers);
+}
+
+/* The number of a sample in the set that it was taken to. */
+static uint32_t take_sample(struct csp_sample_set *set, const struct taking *taking, size_t i)
+{
+    const struct csp_flat_sample *sample = taken_sample(taking, i);
+    if (!taking->grown[i])
+        return csp_intern_kept_hashed(&set->samples, sample, csp_flat_size(sample),
+                                      taking->hashes[i]);
+    sample = renumbered(set, sample, &taking->to);
+    return csp_intern(&set->samples, sample, csp_flat_size(sample));
 }
 
 /* Fetches what looking up the samples after one will need: some are in each step. */
@@ -122,21 +168,20 @@ void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *othe
 {
     size_t count = other->counts.len;
     struct taking taking = {.other = other, .to = renumber(set, other), .threads = threads};
-    taking.hashes = csp_malloc((count + 1) * sizeof *taking.hashes);
+    taking.hashes = csp_calloc(count + 1, sizeof *taking.hashes);
+    taking.grown = csp_calloc(count + 1, sizeof *taking.grown);
     csp_parallel(threads, renumber_samples, &taking);
     csp_sample_set_merge_stats(set, &other->stats, 1);
     for (size_t i = 0; i < count; i++) {
-        const struct csp_flat_sample *sample = taken_sample(&taking, i);
         fetch_ahead(set, &taking, i);
-        uint32_t number =
-            csp_intern_kept_hashed(&set->samples, sample, csp_flat_size(sample), taking.hashes[i]);
-        csp_sample_set_count_at(set, number, other->counts.data[i]);
+        csp_sample_set_count_at(set, take_sample(set, &taking, i), other->counts.data[i]);
     }
     csp_arena_take(&set->samples.arena, &other->samples.arena);
     set->saturated += other->saturated;
     free(taking.to.branches);
     free(taking.to.callers);
     free(taking.hashes);
+    free(taking.grown);
     csp_sample_set_free(other);
     *other = csp_sample_set_like(set);
 }

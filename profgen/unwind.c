@@ -49,11 +49,12 @@ struct worker {
     struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys; /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
-    struct met *met;                  /* each at its own place */
-    CSP_VEC(uint32_t) callers_stacks; /* by number of the set's callers; NO_STACK: not known yet */
+    struct met *met;                   /* each at its own place */
+    CSP_VEC(uint32_t) callers_stacks;  /* by number of the set's callers; NO_STACK: not known yet */
     CSP_VEC(struct stacked_call) last; /* callers, root first */
     struct csp_history_reader history;
     csp_frames callchain;
+    CSP_VEC(uint32_t) numbers; /* the branches of the sample at hand */
     struct csp_counters counters;
     struct csp_unwind_stats stats;
 };
@@ -123,7 +124,8 @@ static void count_steps(struct worker *worker)
     memset(worker->met, 0, sizeof *worker->met << MET_BITS);
 }
 
-/* The stack of some callers, innermost first. Mostly the next ones are the same from the root on. */
+/* The stack of some callers, innermost first. Mostly the next ones are the same from the root on.
+ */
 static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
 {
     size_t most = len < worker->last.len ? len : worker->last.len, same = 0;
@@ -169,8 +171,11 @@ static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
     if (sample->end && (sample->end != newest || !sample->branch_len))
         csp_unwinder_partial(&worker->unwinder, stack, newest, csp_code_before(code, sample->end),
                              count);
+    worker->numbers.len = 0;
+    csp_vec_reserve(&worker->numbers, sample->branch_len);
+    csp_flat_unpack(sample, worker->numbers.data);
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint32_t branch = sample->branches[i];
+        uint32_t branch = worker->numbers.data[i];
         at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
         struct step *step = &worker->steps.data[at];
         step->count = csp_add_saturating(step->count, count);
@@ -246,6 +251,7 @@ static void free_worker(struct worker *worker)
     csp_vec_free(&worker->callers_stacks);
     csp_vec_free(&worker->last);
     csp_vec_free(&worker->callchain);
+    csp_vec_free(&worker->numbers);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,

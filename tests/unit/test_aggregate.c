@@ -68,7 +68,7 @@ static struct csp_buf random_aggregate(int number)
         sample->callers = callers;
         sample->start = 0x4000;
         sample->end = 0x4000 + 4 * below(3) + 4;
-        sample->leaf = (uint32_t)below(3);
+        sample->leaf = (uint16_t)below(3);
         csp_sample_set_count(set, sample, below(10) ? 1 + below(9) : UINT64_MAX / 5);
     }
     set->stats.samples = 70;
