@@ -11,12 +11,17 @@ static void insert(struct csp_pairs *pairs, uint32_t number)
 
 static void grow(struct csp_pairs *pairs)
 {
+    enum { AHEAD = 16 };
     uint32_t count = pairs->slots ? 2 * (pairs->mask + 1) : 64;
     free(pairs->slots);
-    pairs->slots = csp_calloc(count, sizeof *pairs->slots);
+    pairs->slots = csp_calloc_table(count, sizeof *pairs->slots);
     pairs->mask = count - 1;
-    for (uint32_t number = 0; number < pairs->list.len; number++)
+    for (uint32_t number = 0; number < pairs->list.len; number++) {
+        if (number + AHEAD < pairs->list.len)
+            csp_pairs_fetch(pairs, pairs->list.data[number + AHEAD].first,
+                            pairs->list.data[number + AHEAD].second);
         insert(pairs, number);
+    }
 }
 
 uint32_t csp_pairs_add(struct csp_pairs *pairs, uint64_t first, uint64_t second)

@@ -70,7 +70,7 @@ static void make_slots(struct csp_context_tree *tree, size_t nodes)
     while (size / 8 * 3 < nodes)
         size *= 2;
     free(tree->slots);
-    tree->slots = csp_calloc(size, sizeof *tree->slots);
+    tree->slots = csp_calloc_table(size, sizeof *tree->slots);
     tree->mask = size - 1;
     tree->slots_in = 0;
     for (size_t i = 0; i < tree->nodes.len; i++)
