@@ -91,7 +91,9 @@ static void *grow(void *block, size_t wanted)
 {
     struct room room = *room_of(block);
     size_t size = size_for(wanted);
-    if (size <= room.size || !take_more(&room, size))
+    if (size == room.size)
+        return block;
+    if (size < room.size || !take_more(&room, size))
         return NULL;
     struct room *moved = mremap(room_of(block), room.size, size, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED) {
