@@ -51,7 +51,8 @@ static bool is_sound(const struct csp_block *block, uint64_t code_size, uint32_t
     for (int i = 0; i < 2; i++) {
         const struct csp_way *way = &block->ways[i];
         bool is_block = way->next >= CSP_BLOCK_FIRST;
-        if (is_block && (way->next >= used || way->next % CSP_BLOCK_UNITS))
+        if (is_block && (way->next < CSP_BLOCK_NUMBER_FIRST || way->next >= used ||
+                         way->next % CSP_BLOCK_UNITS))
             return false;
         if (way->start >= way->end || way->end > code_size || way->start % 4 != 0 ||
             way->end - way->start != 4 * (uint64_t)way->count ||

@@ -106,13 +106,21 @@ struct csp_block_table {
 
 /* Numbers count units of 4 bytes, which saves a multiplication for each range. */
 enum { CSP_BLOCK_UNITS = sizeof(struct csp_block) / sizeof(uint32_t) };
-/* The first one that is given out. */
-enum { CSP_BLOCK_NUMBER_FIRST = (CSP_BLOCK_FIRST / CSP_BLOCK_UNITS + 1) * CSP_BLOCK_UNITS };
+/* The first one that is given out. Before it are zeroes: a way that is looked up from what is no
+ * block leads to CSP_BLOCK_UNKNOWN, and so on. */
+enum { CSP_BLOCK_NUMBER_FIRST = (CSP_BLOCK_FIRST / CSP_BLOCK_UNITS + 2) * CSP_BLOCK_UNITS };
 
 static inline struct csp_block *csp_block_numbered(const struct csp_block_table *table,
                                                    uint32_t number)
 {
     return (struct csp_block *)(table->blocks + number);
+}
+
+/* The way of a block's number, or of that and CSP_WAY_UNITS. */
+static inline const struct csp_way *csp_way_numbered(const struct csp_block_table *table,
+                                                     uint32_t number)
+{
+    return (const struct csp_way *)(table->blocks + number);
 }
 
 #define CSP_SLOT_RUNS_OUT (UINT32_C(1) << 31)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every snapshot of the corpus decodes to the same elements, line for line, by the two builds of the
-# express lane: for processors with AVX2, and for any other (tests/tools/without_avx2.c).
+# Every snapshot of the corpus decodes to the same elements, line for line, by the two builds of
+# segments and the express lane: for processors with AVX2, and for any other
+# (tests/tools/without_avx2.c).
 set -uo pipefail
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 tools=${CSPROF_BUILD:?}/tests
@@ -17,12 +18,12 @@ for snapshot in "$CSPROF_CORPUS"/opencsd/* "$CSPROF_CORPUS"/ricsec/snapshots/*; 
         { fail "$name without AVX2: $(cat "$work/messages")"; continue; }
     [ "$with" = "$without" ] || fail "$name: other elements without AVX2"
     compared=$((compared + 1))
-    calls=$(sed -n 's/ calls of the express lane without AVX2//p' "$work/messages")
+    calls=$(sed -n 's/ calls without AVX2//p' "$work/messages")
     taken=$((taken + (calls > 0)))
 done
 [ $compared -ge 15 ] || fail "only $compared snapshots"
-# It is for trace without a return stack and without speculation: not for juno-ret-stck, ete_spec_1 and
+# They are for trace without a return stack and without speculation: not for juno-ret-stck, ete_spec_1 and
 # maxspec78_commopt0.
-[ $taken -ge $((compared - 3)) ] || fail "the express lane was taken in $taken of $compared snapshots"
-echo "$compared snapshots compared, the express lane taken in $taken"
+[ $taken -ge $((compared - 3)) ] || fail "they were taken in $taken of $compared snapshots"
+echo "$compared snapshots compared, the builds taken in $taken"
 exit $failed

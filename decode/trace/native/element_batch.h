@@ -1,13 +1,14 @@
-/* Elements on their way to the sink, a cacheful at a time. */
+/* Elements on their way to the sink, as many at a time as stay in the nearest cache with all that
+ * is read to write them. */
 #ifndef CSP_DECODE_TRACE_ELEMENT_BATCH_H
 #define CSP_DECODE_TRACE_ELEMENT_BATCH_H
 
 #include "decode/trace/element.h"
 
-/* Behind a batch there is room for what is written ahead and not delivered. */
 /* Elements lie in one line of the cache each. */
 enum { CSP_ELEMENT_BATCH_ALIGNMENT = 64 };
-enum { CSP_ELEMENT_BATCH = 1024, CSP_ELEMENT_BATCH_SPARE = CSP_ELEMENT_BATCH * 3 / 4 };
+/* Behind a batch there is room for what is written ahead and not delivered. */
+enum { CSP_ELEMENT_BATCH = 256, CSP_ELEMENT_BATCH_SPARE = CSP_ELEMENT_BATCH * 3 / 4 };
 
 struct csp_element_batch {
     csp_element_fn *sink;

@@ -20,6 +20,7 @@ struct native_engine {
     size_t carried; /* bytes of an incomplete frame */
     uint8_t carry[CSP_FRAME_SIZE];
     struct csp_deframer deframer;
+    struct csp_segments *segments;
     struct csp_element_batch out;
     size_t source_count;
     struct csp_trace_source *by_id[256];
@@ -172,14 +173,13 @@ static void destroy(struct csp_engine *base)
     for (size_t i = 0; i < engine->source_count; i++)
         csp_trace_source_free(&engine->sources[i]);
     csp_deframer_free(&engine->deframer);
+    csp_segments_destroy(engine->segments);
     free(engine);
 }
 
 void csp_engine_native_sum_up(struct csp_engine *base)
 {
-    struct native_engine *engine = from_base(base);
-    for (size_t i = 0; i < engine->source_count; i++)
-        csp_trace_source_sum_up(&engine->sources[i]);
+    from_base(base)->segments->sums_up = true;
 }
 
 static const struct csp_engine_ops operations = {feed, flush, stats, destroy};
@@ -217,10 +217,12 @@ int csp_engine_create_native(struct csp_engine **out, const struct csp_trace_con
     engine->out.sink = sink;
     engine->out.user = user;
     engine->source_count = config_count;
+    engine->segments = csp_segments_create();
     csp_deframer_reset(&engine->deframer);
     for (size_t i = 0; i < config_count; i++) {
         uint8_t id = formatted ? configs[i].trace_id & 0x7f : 0;
-        csp_trace_source_init(&engine->sources[i], &configs[i], id, &engine->code, &engine->out);
+        csp_trace_source_init(&engine->sources[i], &configs[i], id, &engine->code, &engine->out,
+                              engine->segments);
         if (formatted)
             engine->by_id[id] = &engine->sources[i];
     }

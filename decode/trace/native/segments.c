@@ -1,48 +1,308 @@
-/* Segments for any processor, and the choice between the two. */
+/* Walking segments and remembering them, for any processor, and the choice between the two builds
+ * of what is done for each. */
 #define CSP_SEGMENTS_TAKE csp_segments_take_anywhere
 #include "decode/trace/native/segments_take.h"
 
-/* Follows the atoms of one packet; false where no link tells what follows. */
-static bool walk_packet(struct csp_segment *segment, struct csp_block_table *table, uint32_t packet)
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* ---- remembering ---- */
+
+/* What a later one took the place of lies in the place beside. */
+static uint32_t *place_beside(struct csp_segments *segments, uint32_t *place)
 {
-    for (unsigned left = packet >> 24; left; left--, packet >>= 1) {
-        unsigned taken = packet & 1;
-        uint32_t block = segment->link;
-        if (block < CSP_BLOCK_FIRST)
-            return false;
-        const struct csp_way *way = &csp_block_numbered(table, block)->ways[taken];
-        uint64_t branches = (way->tags & CSP_TAG_TAKEN) != 0;
-        segment->sums += way->count | UINT64_C(1) << 32 | branches << 48;
-        segment->last = block | (uint32_t)taken << 31;
-        segment->link = csp_way_next(way);
-        if (segment->link == CSP_BLOCK_UNKNOWN)
-            segment->link = csp_block_table_link(table, block, taken);
-    }
-    return true;
+    return &segments->places[(place - segments->places) ^ 1];
 }
 
-const struct csp_segment *csp_segments_walk(struct csp_segments *segments,
-                                            const struct csp_region *region,
-                                            const struct csp_segment_key *key)
+/* What is remembered of a key, wherever that is: then it gets its place back. What is in its place
+ * otherwise. */
+static const struct csp_segment *look_up(struct csp_segments *segments,
+                                         const struct csp_segment_key *key)
 {
-    struct csp_segment segment = {.packets = key->packets,
-                                  .start = key->start,
-                                  .link =
-                                      csp_block_table_slot(region->table, (uint32_t)key->start)};
-    if (segment.link & CSP_SLOT_RUNS_OUT)
+    uint32_t *place = csp_segment_place(segments, key), *beside = place_beside(segments, place);
+    uint32_t first = *place, second = *beside;
+    const struct csp_segment *other = csp_segment_at(segments, second);
+    if (csp_segment_is_of(csp_segment_at(segments, first), key) || !csp_segment_is_of(other, key))
+        return csp_segment_at(segments, first);
+    *place = second;
+    *beside = first;
+    return other;
+}
+
+enum { HEAD_WORDS = sizeof(struct csp_segment) / sizeof(uint64_t) };
+
+static void forget(struct csp_segments *segments)
+{
+    memset(segments->places, 0, sizeof segments->places);
+    segments->used = HEAD_WORDS; /* the first is none */
+}
+
+void csp_segments_reserve(struct csp_segments *segments)
+{
+    if (segments->used > CSP_SEGMENTS_WORDS - CSP_STRETCH_WORDS)
+        forget(segments);
+}
+
+struct csp_segments *csp_segments_create(void)
+{
+    enum { LARGE_PAGE = 2 << 20 }; /* which the system may map as one: it is read all over */
+    _Static_assert(sizeof(struct csp_segments) <= LARGE_PAGE, "one page");
+    struct csp_segments *segments = csp_calloc_table(1, LARGE_PAGE);
+    forget(segments);
+    return segments;
+}
+
+void csp_segments_destroy(struct csp_segments *segments)
+{
+    free(segments);
+}
+
+static csp_segment_sums sum_up(const struct csp_block_table *table, const uint32_t *ways,
+                               uint32_t count)
+{
+    csp_segment_sums sums = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct csp_way *way = csp_way_numbered(table, ways[i]);
+        uint64_t branches = (way->tags & CSP_TAG_TAKEN) != 0;
+        sums += way->count | UINT64_C(1) << 32 | branches << 48;
+    }
+    return sums;
+}
+
+/* How a segment came out: its ranges, and whether the last one was by a branch that was taken. As
+ * many ways can be read as are copied at once. */
+struct outcome {
+    const uint32_t *ways;
+    uint32_t count;
+    unsigned taken;
+};
+
+/* Null when there is no room, or no place for such a sum. */
+static const struct csp_segment *remember(struct csp_segments *segments,
+                                          const struct csp_segment_key *key,
+                                          struct csp_block_table *table,
+                                          const struct outcome *outcome)
+{
+    uint32_t kept = segments->sums_up ? 0 : outcome->count;
+    uint32_t size = HEAD_WORDS + (kept + 1) / 2;
+    struct csp_segment *segment = (struct csp_segment *)&segments->words[segments->used];
+    if (segments->used + size > CSP_SEGMENTS_WORDS)
         return NULL;
-    for (uint64_t packets = key->packets; packets; packets >>= 8)
-        if (!walk_packet(&segment, region->table, csp_packet_atoms[(uint8_t)packets]))
+    csp_segment_sums sums = segments->sums_up ? sum_up(table, outcome->ways, outcome->count)
+                                              : (csp_segment_sums)outcome->count << 32;
+    if ((uint32_t)sums > CSP_SEGMENT_INSTRUCTIONS)
+        return NULL;
+    uint32_t last = outcome->ways[outcome->count - 1],
+             block = last - outcome->taken * CSP_WAY_UNITS;
+    uint32_t link = csp_way_next(csp_way_numbered(table, last));
+    if (link == CSP_BLOCK_UNKNOWN)
+        link = csp_block_table_link(table, block, outcome->taken);
+    *segment = (struct csp_segment){.packets = key->packets,
+                                    .start = key->start,
+                                    .sums = sums,
+                                    .last = block | (uint32_t)outcome->taken << 31,
+                                    .link = link};
+    memcpy(segment->ways, outcome->ways, CSP_SEGMENT_WAYS * sizeof *segment->ways);
+    if (UNLIKELY(kept > CSP_SEGMENT_WAYS))
+        memcpy(segment->ways, outcome->ways, kept * sizeof *segment->ways);
+    uint32_t *place = csp_segment_place(segments, key);
+    *place_beside(segments, place) = *place;
+    *place = segments->used;
+    segments->used += size;
+    return segment;
+}
+
+/* ---- one at a time ---- */
+
+/* Walks the segment of a key from a block on. */
+static const struct csp_segment *walk(struct csp_segments *segments,
+                                      const struct csp_segment_key *key,
+                                      struct csp_block_table *table, uint32_t block)
+{
+    uint32_t ways[CSP_SEGMENT_RANGES + CSP_SEGMENT_WAYS];
+    struct outcome outcome = {.ways = ways};
+    for (uint64_t packets = key->packets; packets; packets >>= 8) {
+        uint32_t packet = csp_packet_atoms[(uint8_t)packets];
+        for (unsigned left = packet >> 24; left; left--, packet >>= 1) {
+            if (block < CSP_BLOCK_FIRST)
+                return NULL;
+            outcome.taken = packet & 1;
+            uint32_t way = block + outcome.taken * CSP_WAY_UNITS;
+            ways[outcome.count++] = way;
+            uint32_t next = csp_way_next(csp_way_numbered(table, way));
+            block = next != CSP_BLOCK_UNKNOWN ? next
+                                              : csp_block_table_link(table, block, outcome.taken);
+        }
+    }
+    return remember(segments, key, table, &outcome);
+}
+
+static struct csp_block_table *table_of(const struct csp_regions *regions,
+                                        const struct csp_segment_key *key)
+{
+    return regions->met.data[csp_segment_region(key->start)].table;
+}
+
+/* Says of a key that continues the one before where it begins. */
+static void resolve(struct csp_segments *segments, const struct csp_regions *regions,
+                    struct csp_segment_key *key, uint32_t link)
+{
+    const struct csp_block *block = csp_block_numbered(table_of(regions, key), link);
+    key->link = link;
+    key->start = (key->start & ~(csp_segment_start)UINT32_MAX) | csp_block_start(block) / 4;
+    key->segment = look_up(segments, key);
+}
+
+/* ---- several at once ---- */
+
+/* A window that was cut anywhere begins and ends with segments that come once: a stretch with more
+ * of them has many. */
+enum { LEARN_AT = 2, LANES = 4, LANE_ATOMS = 64 };
+
+/* A segment to be walked, and its atoms, the oldest in the lowest bit. */
+struct lane {
+    struct csp_segment_key *key;
+    uint64_t bits;
+    uint32_t count, block;
+};
+
+/* Lanes of one table. */
+struct lanes {
+    struct csp_block_table *table;
+    uint32_t count;
+    struct lane lanes[LANES];
+};
+
+/* False when it has more atoms than are walked that way. */
+static bool enter_lane(struct lane *lane, struct csp_segment_key *key, uint32_t block)
+{
+    *lane = (struct lane){.key = key, .block = block};
+    for (unsigned i = 0; i < CSP_SEGMENT_PACKETS; i++) {
+        uint32_t packet = csp_packet_atoms[(uint8_t)(key->packets >> 8 * i)];
+        lane->bits |= (uint64_t)(packet & 0xffffff) << (lane->count & 63);
+        lane->count += packet >> 24;
+    }
+    return lane->count <= LANE_ATOMS;
+}
+
+/* Walks them as long as the longest one is. What is behind a link that is none is one, too
+ * (csp_block_number): so whether all links were, is told by the last. */
+static void walk_lanes(struct csp_segments *segments, struct lanes *lanes)
+{
+    uint32_t ways[LANES][LANE_ATOMS + CSP_SEGMENT_WAYS], links[LANES], steps = 0;
+    uint64_t bits[LANES];
+    for (uint32_t i = 0; i < LANES; i++) {
+        bool is_there = i < lanes->count;
+        links[i] = is_there ? lanes->lanes[i].block : CSP_BLOCK_UNKNOWN;
+        bits[i] = is_there ? lanes->lanes[i].bits : 0;
+        if (is_there && lanes->lanes[i].count > steps)
+            steps = lanes->lanes[i].count;
+    }
+    for (uint32_t step = 0; step < steps; step++) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < LANES; i++) {
+            ways[i][step] = links[i] + (uint32_t)(bits[i] & 1) * CSP_WAY_UNITS;
+            bits[i] >>= 1;
+            links[i] = csp_way_next(csp_way_numbered(lanes->table, ways[i][step]));
+        }
+    }
+    for (uint32_t i = 0; i < lanes->count; i++) {
+        const struct lane *lane = &lanes->lanes[i];
+        uint32_t last = lane->count - 1;
+        struct outcome outcome = {ways[i], lane->count, lane->bits >> last & 1};
+        const struct csp_segment *segment =
+            ways[i][last] < CSP_BLOCK_NUMBER_FIRST
+                ? NULL
+                : remember(segments, lane->key, lanes->table, &outcome);
+        if (segment)
+            lane->key->segment = segment;
+    }
+    lanes->count = 0;
+}
+
+/* The keys from one on that nothing is remembered of, and where their blocks will be looked up.
+ * Returns how many. */
+static uint32_t find_missing(struct csp_segments *segments, const struct csp_regions *regions,
+                             struct csp_segment_key *key, struct csp_segment_key **missing)
+{
+    uint32_t others = 0, count = 0;
+    for (; key < &segments->keys[segments->key_count]; key++) {
+        missing[others] = key;
+        others += !csp_segment_is_of(key->segment, key);
+    }
+    for (uint32_t i = 0; i < others; i++) {
+        key = missing[i];
+        if (key->link == CSP_SEGMENT_CONTINUES) {
+            const struct csp_segment *before = key[-1].segment;
+            if (!csp_segment_is_of(before, key - 1) || before->link < CSP_BLOCK_FIRST)
+                continue;
+            resolve(segments, regions, key, before->link);
+            __builtin_prefetch(key->segment);
+        }
+        __builtin_prefetch(&table_of(regions, key)->slots[(uint32_t)key->start]);
+        missing[count++] = key;
+    }
+    return count;
+}
+
+/* Walks what is not remembered of a stretch, from a key on. */
+static void learn(struct csp_segments *segments, const struct csp_regions *regions,
+                  struct csp_segment_key *key)
+{
+    struct csp_segment_key *missing[CSP_STRETCH_SEGMENTS + 1];
+    struct lanes lanes = {0};
+    uint32_t count = find_missing(segments, regions, key, missing);
+    if (count == 1) /* it is asked for */
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        key = missing[i];
+        struct csp_block_table *table = table_of(regions, key);
+        uint32_t block = __atomic_load_n(&table->slots[(uint32_t)key->start], __ATOMIC_ACQUIRE);
+        key->segment = look_up(segments, key); /* one before may be the same */
+        if (csp_segment_is_of(key->segment, key) || block < CSP_BLOCK_FIRST ||
+            block & CSP_SLOT_RUNS_OUT)
+            continue;
+        __builtin_prefetch(csp_block_numbered(table, block));
+        if (lanes.count == LANES || (lanes.count && lanes.table != table))
+            walk_lanes(segments, &lanes);
+        lanes.table = table;
+        lanes.count += enter_lane(&lanes.lanes[lanes.count], key, block);
+    }
+    if (lanes.count)
+        walk_lanes(segments, &lanes);
+}
+
+/* ---- */
+
+const struct csp_segment *csp_segments_find(struct csp_segments *segments,
+                                            const struct csp_walker *walker,
+                                            struct csp_segment_key *key, uint32_t link)
+{
+    struct csp_block_table *table = table_of(&walker->regions, key);
+    if (++segments->asked == LEARN_AT) {
+        learn(segments, &walker->regions, key);
+        if (csp_segment_is_of(key->segment, key) && key->link == link)
+            return key->segment;
+    }
+    if (key->link == CSP_BLOCK_INDIRECT) {
+        bool follows =
+            link == CSP_BLOCK_INDIRECT || (link == CSP_BLOCK_RETURN && !walker->returns_by_branch);
+        link = csp_block_table_slot(table, (uint32_t)key->start);
+        if (!follows || link & CSP_SLOT_RUNS_OUT)
             return NULL;
-    if ((uint32_t)segment.sums > CSP_SEGMENT_INSTRUCTIONS)
-        return NULL;
-    segments->segments[key->place] = segment;
-    return &segments->segments[key->place];
+    } else {
+        if (link < CSP_BLOCK_FIRST)
+            return NULL;
+        resolve(segments, &walker->regions, key, link);
+    }
+    const struct csp_segment *segment = look_up(segments, key);
+    return csp_segment_is_of(segment, key) ? segment : walk(segments, key, table, link);
 }
 
 const uint8_t *csp_segments_take(struct csp_segments *segments, struct csp_walker *walker,
-                                 struct csp_packet_reader *reader, const uint8_t *at,
-                                 const uint8_t *end)
+                                 struct csp_packet_reader *reader, bool takes_stamps,
+                                 const uint8_t *at, const uint8_t *end)
 {
     csp_segments_take_fn *take = csp_segments_take_anywhere;
     if (walker->has_return_stack || walker->isa != CSP_ISA_A64 ||
@@ -52,5 +312,5 @@ const uint8_t *csp_segments_take(struct csp_segments *segments, struct csp_walke
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
         take = csp_segments_take_avx2;
 #endif
-    return take(segments, walker, reader, at, end);
+    return take(segments, walker, reader, takes_stamps, at, end);
 }

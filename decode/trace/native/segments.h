@@ -1,15 +1,17 @@
-/* Segments: what is executed from one address in the trace to the next, when nobody asks for its
- * ranges one by one.
+/* Segments: what is executed from one address in the trace to the next.
  *
- * Between two addresses execution follows atoms alone, some seven of them, and programs repeat
- * themselves: of a hundred segments hardly one has another beginning or other atoms than some that
- * was walked before. So what a segment adds up to is remembered by where it begins and the bytes of
- * its atom packets, and a stretch of trace is told as one element (CSP_ELEMENT_STRETCH) of the sums
- * of its segments. What is not as simple as that is left to the express lane.
+ * Between two addresses execution follows atoms alone, some ten of them, and programs repeat
+ * themselves: of a hundred segments only seven have another beginning or other atoms than some that
+ * was walked before. So what was walked is remembered by where it begins and the bytes of its atom
+ * packets: its ranges, or, when nobody asks for them one by one, what they add up to. What is not
+ * as simple as that is left to the express lane.
  *
  * Where a segment begins and its packets are in the trace: to look it up, nothing need be known of
- * those before it, nor of the code. So a stretch is gathered first, and where its segments may be
- * remembered is fetched meanwhile; then they are added up.
+ * those before it, nor of the code. So a stretch of trace is gathered first, and what may be
+ * remembered of its segments is fetched meanwhile; those that are not remembered are walked,
+ * several at once; then all are told in a row. Ranges become numbers first, which take no more than
+ * the copy of a line or two, and then elements in one loop: how many each segment has is what a
+ * processor cannot predict.
  */
 #ifndef CSP_DECODE_TRACE_SEGMENTS_H
 #define CSP_DECODE_TRACE_SEGMENTS_H
@@ -18,20 +20,37 @@
 #include "decode/trace/native/walker.h"
 
 enum {
-    CSP_SEGMENT_PACKETS = 6, /* of atoms */
+    CSP_SEGMENT_PACKETS = 8, /* of atoms */
     CSP_SEGMENT_RANGES = CSP_SEGMENT_PACKETS * 24,
-    CSP_SEGMENT_INSTRUCTIONS = 1 << 25, /* at most */
-    CSP_SEGMENTS = 1 << 15,
-    CSP_STRETCH_SEGMENTS = 64,
+    CSP_SEGMENT_WAYS = 32,              /* copied at once, whether they are there or not */
+    CSP_SEGMENT_INSTRUCTIONS = 1 << 23, /* at most, where they are added up */
+    CSP_SEGMENT_PLACES_BITS = 15,
+    CSP_SEGMENTS_WORDS = 200 << 10, /* for all that is remembered */
+    CSP_STRETCH_BYTES = 512,
+    CSP_STRETCH_SEGMENTS = CSP_STRETCH_BYTES / 2,
+    CSP_STRETCH_WAYS = CSP_STRETCH_SEGMENTS * CSP_SEGMENT_WAYS,
+    CSP_STRETCH_WORDS = 8 << 10, /* that it may come to remember */
     CSP_STRETCH_LEGS = 16,
     CSP_STRETCH_OLD = 3, /* addresses from before it */
     CSP_STRETCH_STAMPS = 4,
 };
 
-/* Where one begins: the word of the code, and from bit 32 on the region's number. */
+/* Where one begins: the word of the code, from bit 32 on the region's number, and from bit 56 on
+ * the source. */
 typedef uint64_t csp_segment_start;
 
-#define CSP_WORD_CONTINUES UINT32_MAX /* at which none begins */
+enum { CSP_SEGMENT_REGIONS = 1 << 24 };
+
+static inline csp_segment_start csp_segment_start_at(const struct csp_walker *walker,
+                                                     uint32_t region, uint32_t word)
+{
+    return (csp_segment_start)walker->source << 56 | (csp_segment_start)region << 32 | word;
+}
+
+static inline uint32_t csp_segment_region(csp_segment_start start)
+{
+    return start >> 32 & (CSP_SEGMENT_REGIONS - 1);
+}
 
 /* Instructions, and from bit 32 on ranges, from bit 48 on branches that were taken. */
 typedef uint64_t csp_segment_sums;
@@ -40,22 +59,35 @@ _Static_assert(CSP_STRETCH_SEGMENTS *CSP_SEGMENT_RANGES <= 0xffff, "ranges");
 _Static_assert((uint64_t)CSP_STRETCH_SEGMENTS *CSP_SEGMENT_INSTRUCTIONS <= UINT32_MAX,
                "instructions");
 
+static inline uint32_t csp_segment_ranges(csp_segment_sums sums)
+{
+    return sums >> 32 & 0xffff;
+}
+
+/* What is remembered of one. */
 struct csp_segment {
-    uint64_t packets; /* its atom packets, the oldest in the lowest byte; 0: none is remembered */
+    uint64_t packets; /* its atom packets, the oldest in the lowest byte; 0: this is none */
     csp_segment_start start;
-    csp_segment_sums sums;
-    uint32_t last; /* the block that it ends with, and from bit 31 on how that came out */
-    uint32_t link; /* what follows that */
+    csp_segment_sums sums; /* where ranges are told, only the number of those */
+    uint32_t last;         /* the block that it ends with, and from bit 31 on how that came out */
+    uint32_t link;         /* what follows that */
+    uint32_t ways[];       /* where ranges are told: the number of each */
 };
 
 /* What is gathered of a segment. */
 struct csp_segment_key {
     uint64_t packets;
-    csp_segment_start start; /* the word CSP_WORD_CONTINUES: where the one before leads */
-    uint32_t place;          /* in csp_segments.segments */
-    uint32_t at;             /* where its packets begin, in bytes from the start of the stretch */
-    uint32_t addresses;      /* how many were read before them */
+    csp_segment_start start;
+    const struct csp_segment *segment; /* perhaps what is remembered of it */
+    const uint8_t *at;                 /* where its packets begin, in csp_segment_trace.bytes */
+    const uint64_t *newest;            /* the address read last before them */
+    /* What the one before has to lead to: CSP_BLOCK_INDIRECT, as an address follows that. Where
+     * none does, the block that this one begins at, and CSP_SEGMENT_CONTINUES until it is known. */
+    uint32_t link;
+    uint32_t ways; /* behind its last one in csp_segments.ways */
 };
+
+#define CSP_SEGMENT_CONTINUES UINT32_MAX
 
 /* Segments that lie in one mapping. */
 struct csp_segment_leg {
@@ -63,45 +95,81 @@ struct csp_segment_leg {
     uint32_t end;    /* behind its last key */
 };
 
-/* A timestamp within a stretch. It says nothing of what is executed, and is told behind it: what is
- * in one stretch is in one run, too. */
+/* A timestamp within a stretch. */
 struct csp_segment_stamp {
     uint64_t value;
     uint32_t keys; /* before it: never none */
 };
 
-struct csp_segments {
-    struct csp_segment segments[CSP_SEGMENTS]; /* by hash; a later one takes the place */
-    /* The stretch being taken. Behind the last key is where the next one would begin. */
-    struct csp_segment_key keys[CSP_STRETCH_SEGMENTS + 1];
-    struct csp_segment_leg legs[CSP_STRETCH_LEGS];
-    uint64_t addresses[CSP_STRETCH_OLD + CSP_STRETCH_SEGMENTS]; /* oldest first */
-    struct csp_segment_stamp stamps[CSP_STRETCH_STAMPS];
-    uint32_t key_count, leg_count, stamp_count;
-    bool takes_stamps; /* each timestamp counts, whatever came before it */
+/* The bytes of a stretch, zeroes behind them, and what begins at each: how many atom packets in a
+ * row; the size of the address packet behind those, 0 when there is none; and both together. */
+enum { CSP_TRACE_ROW = 32, CSP_TRACE_ROOM = CSP_STRETCH_BYTES + 2 * CSP_TRACE_ROW };
+struct csp_segment_trace {
+    uint8_t bytes[CSP_TRACE_ROOM];
+    uint8_t atoms[CSP_TRACE_ROOM], sizes[CSP_TRACE_ROOM], steps[CSP_TRACE_ROOM];
 };
 
-static inline uint32_t csp_segment_place(csp_segment_start start, uint64_t packets)
+struct csp_segments {
+    bool sums_up;
+    /* The stretch being taken. Behind the last key is where the next one would begin. */
+    uint32_t asked; /* how often what is remembered was not enough */
+    uint32_t key_count, leg_count, stamp_count;
+    struct csp_segment_trace trace;
+    struct csp_segment_key keys[CSP_STRETCH_SEGMENTS + 1];
+    struct csp_segment_leg legs[CSP_STRETCH_LEGS];
+    uint64_t addresses[CSP_STRETCH_OLD + CSP_STRETCH_BYTES]; /* oldest first */
+    struct csp_segment_stamp stamps[CSP_STRETCH_STAMPS];
+    uint32_t ways[CSP_STRETCH_WAYS + CSP_SEGMENT_WAYS];
+    /* What is remembered: one behind the other, and by hash where. A later one takes the
+     * place, and what was there that beside. */
+    uint32_t places[1 << CSP_SEGMENT_PLACES_BITS];
+    uint32_t used; /* words */
+    uint64_t words[CSP_SEGMENTS_WORDS + CSP_SEGMENT_WAYS / 2];
+};
+
+static inline uint32_t *csp_segment_place(struct csp_segments *segments,
+                                          const struct csp_segment_key *key)
 {
-    uint64_t mixed = (packets ^ start << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return mixed >> 32 & (CSP_SEGMENTS - 1);
+    uint64_t mixed = (key->packets ^ key->start << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return &segments->places[mixed >> (64 - CSP_SEGMENT_PLACES_BITS)];
 }
 
-/* Walks the segment of a key, and remembers it. Null when it cannot be walked by links alone. */
-const struct csp_segment *csp_segments_walk(struct csp_segments *segments,
-                                            const struct csp_region *region,
-                                            const struct csp_segment_key *key);
+static inline const struct csp_segment *csp_segment_at(const struct csp_segments *segments,
+                                                       uint32_t word)
+{
+    return (const struct csp_segment *)&segments->words[word];
+}
 
-/* As csp_express_take, but what it takes is told as stretches. */
+/* Whether it is what is remembered of a key. */
+static inline bool csp_segment_is_of(const struct csp_segment *segment,
+                                     const struct csp_segment_key *key)
+{
+    return !((segment->packets ^ key->packets) | (segment->start ^ key->start));
+}
+
+/* Ranges are told one by one, unless it sums up. */
+struct csp_segments *csp_segments_create(void);
+void csp_segments_destroy(struct csp_segments *segments);
+
+/* Makes sure that there is room for the segments of a stretch: forgets all if need be. */
+void csp_segments_reserve(struct csp_segments *segments);
+/* The segment of a key that follows on `link`, where that is not simply the one remembered. May
+ * have those behind it walked, too. Null when it cannot be walked by links alone, or when something
+ * is to be told before it. */
+const struct csp_segment *csp_segments_find(struct csp_segments *segments,
+                                            const struct csp_walker *walker,
+                                            struct csp_segment_key *key, uint32_t link);
+
+/* As csp_express_take. With `takes_stamps` each timestamp counts, whatever came before it. */
 const uint8_t *csp_segments_take(struct csp_segments *segments, struct csp_walker *walker,
-                                 struct csp_packet_reader *reader, const uint8_t *at,
-                                 const uint8_t *end);
+                                 struct csp_packet_reader *reader, bool takes_stamps,
+                                 const uint8_t *at, const uint8_t *end);
 
 /* Its two builds, as of csp_express_take. */
 typedef const uint8_t *csp_segments_take_fn(struct csp_segments *segments,
                                             struct csp_walker *walker,
-                                            struct csp_packet_reader *reader, const uint8_t *at,
-                                            const uint8_t *end);
+                                            struct csp_packet_reader *reader, bool takes_stamps,
+                                            const uint8_t *at, const uint8_t *end);
 csp_segments_take_fn csp_segments_take_anywhere, csp_segments_take_avx2;
 
 #endif

@@ -15,9 +15,9 @@ struct piece {
 
 void csp_trace_source_init(struct csp_trace_source *source, const struct csp_trace_config *config,
                            uint8_t number, const struct csp_code_memory *code,
-                           struct csp_element_batch *out)
+                           struct csp_element_batch *out, struct csp_segments *segments)
 {
-    *source = (struct csp_trace_source){.state = CSP_SOURCE_UNSYNCED};
+    *source = (struct csp_trace_source){.state = CSP_SOURCE_UNSYNCED, .segments = segments};
     source->express = csp_express_create();
     csp_packet_reader_init(&source->reader, config);
     csp_resolver_init(&source->resolver, config, number, code, out);
@@ -26,17 +26,7 @@ void csp_trace_source_init(struct csp_trace_source *source, const struct csp_tra
 void csp_trace_source_free(struct csp_trace_source *source)
 {
     csp_express_destroy(source->express);
-    free(source->segments);
     csp_resolver_free(&source->resolver);
-}
-
-void csp_trace_source_sum_up(struct csp_trace_source *source)
-{
-    enum { LARGE_PAGE = 2 << 20 }; /* which the system may map as one: it is read all over */
-    _Static_assert(sizeof *source->segments <= LARGE_PAGE, "one page");
-    if (!source->segments)
-        source->segments = csp_calloc_table(1, LARGE_PAGE);
-    source->segments->takes_stamps = !source->resolver.timestamps_need_a_marker;
 }
 
 static uint64_t offset_at(const struct piece *piece, const uint8_t *at)
@@ -200,8 +190,9 @@ static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t
     struct csp_packet packet;
     while (at < end) {
         const uint8_t *behind = at;
-        if (source->segments && is_for_lanes(*at))
-            behind = csp_segments_take(source->segments, walker, &source->reader, at, end);
+        if (is_for_lanes(*at))
+            behind = csp_segments_take(source->segments, walker, &source->reader,
+                                       !resolver->timestamps_need_a_marker, at, end);
         if (behind == at && is_for_lanes(*at))
             behind = csp_express_take(source->express, walker, &source->reader, at, end);
         if (behind != at) {

@@ -27,7 +27,7 @@ struct csp_trace_source {
     size_t closing_size; /* bytes of what a window seems to have ended with, all of it read … */
     uint8_t closing[CSP_WINDOW_CLOSING_MAX]; /* … and none taken */
     struct csp_express *express;
-    struct csp_segments *segments; /* null: each range is told */
+    struct csp_segments *segments; /* the engine's, shared by its sources */
     struct csp_resolver resolver;
 };
 
@@ -36,10 +36,8 @@ typedef uint64_t csp_offset_fn(const void *user, size_t position);
 
 void csp_trace_source_init(struct csp_trace_source *source, const struct csp_trace_config *config,
                            uint8_t number, const struct csp_code_memory *code,
-                           struct csp_element_batch *out);
+                           struct csp_element_batch *out, struct csp_segments *segments);
 void csp_trace_source_free(struct csp_trace_source *source);
-/* From now on ranges may be told summed up. */
-void csp_trace_source_sum_up(struct csp_trace_source *source);
 /* Takes the next bytes. */
 void csp_trace_source_feed(struct csp_trace_source *source, const uint8_t *data, size_t size,
                            csp_offset_fn *offset_of, const void *user);

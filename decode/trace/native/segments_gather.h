@@ -1,0 +1,269 @@
+/* Gathering a stretch (segments.h): which segments it has, and where they may be remembered.
+ * Included by segments_take.h, once for each build. */
+#include "decode/trace/native/express_bits.h"
+#include "decode/trace/native/segments.h"
+
+/* ---- reading bytes ---- */
+
+typedef uint8_t row __attribute__((vector_size(CSP_TRACE_ROW), aligned(1), may_alias));
+typedef int8_t truths __attribute__((vector_size(CSP_TRACE_ROW), aligned(1), may_alias));
+
+static INLINE row *row_at(uint8_t *bytes, uint32_t at)
+{
+    return (row *)(bytes + at);
+}
+
+enum { ADDRESS_MAX = 9 };
+
+/* What each byte alone begins: an atom packet, or an address packet of so many bytes, which are
+ * those that express_tables.h has. */
+static INLINE void read_headers(struct csp_segment_trace *trace, uint32_t at)
+{
+    row byte = *row_at(trace->bytes, at), next = *row_at(trace->bytes, at + 1);
+    row goes_on = (row)((truths)next < 0); /* as a number: -1 */
+    *row_at(trace->atoms, at) = (row)((byte & 0xc0) == 0xc0) & 1;
+    *row_at(trace->sizes, at) = ((row)(byte - 0x90 <= 2) & 1) |
+                                ((row)(byte == 0x95) & (2 - goes_on)) | ((row)(byte == 0x9a) & 5) |
+                                ((row)(byte == 0x9d) & 9);
+}
+
+/* Where `count` atom packets are known to be in a row, `count` bytes further on it is known how
+ * many more there are, and what is behind them. */
+static INLINE void double_atoms(struct csp_segment_trace *trace, uint32_t at, uint32_t count)
+{
+    row atoms = *row_at(trace->atoms, at), sizes = *row_at(trace->sizes, at);
+    row more = (row)(atoms == (uint8_t)count);
+    *row_at(trace->atoms, at) = atoms + (more & *row_at(trace->atoms, at + count));
+    *row_at(trace->sizes, at) = sizes | (more & *row_at(trace->sizes, at + count));
+}
+
+/* Finds out what begins at each byte, whether a packet begins there or not: of all at once that is
+ * less than of one packet after the other, as each of those waits for the one before. */
+static INLINE void read_trace(struct csp_segment_trace *trace, const uint8_t *at, uint32_t size)
+{
+    memcpy(trace->bytes, at, size);
+    memset(trace->bytes + size, 0, CSP_TRACE_ROOM - CSP_STRETCH_BYTES);
+    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
+        read_headers(trace, i);
+    memset(trace->atoms + size, 0, CSP_TRACE_ROW);
+    memset(trace->sizes + size, 0, CSP_TRACE_ROW);
+    for (uint32_t left = 1; left < ADDRESS_MAX && left <= size; left++)
+        if (trace->sizes[size - left] > left) /* it is not there as a whole */
+            trace->sizes[size - left] = 0;
+    _Static_assert(CSP_SEGMENT_PACKETS == 8, "three times");
+    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
+        double_atoms(trace, i, 1);
+    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
+        double_atoms(trace, i, 2);
+    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW) {
+        double_atoms(trace, i, 4);
+        *row_at(trace->steps, i) = *row_at(trace->atoms, i) + *row_at(trace->sizes, i);
+    }
+}
+
+/* Of what begins at a byte of the trace. */
+static INLINE unsigned atoms_at(const uint8_t *byte)
+{
+    return byte[offsetof(struct csp_segment_trace, atoms)];
+}
+
+static INLINE unsigned size_at(const uint8_t *byte)
+{
+    return byte[offsetof(struct csp_segment_trace, sizes)];
+}
+
+static INLINE unsigned step_at(const uint8_t *byte)
+{
+    return byte[offsetof(struct csp_segment_trace, steps)];
+}
+
+_Static_assert(offsetof(struct csp_segment_trace, bytes) == 0, "the bytes are what is pointed at");
+
+/* ---- gathering ---- */
+
+/* What of a stretch is in registers while it is gathered. */
+struct gathering {
+    const uint8_t *at;
+    struct words words;       /* of the region in force */
+    csp_segment_start region; /* where the next segment begins: the region and source */
+    uint32_t word;            /* and the word */
+    uint32_t link;            /* and its key's */
+    struct csp_segment_key *key;
+    uint64_t *newest; /* address */
+};
+
+/* The lowest of eight bytes, but for none. */
+static INLINE uint64_t low_bytes(uint64_t bytes, unsigned count)
+{
+#ifdef __BMI2__
+    return _bzhi_u64(bytes, 8 * count);
+#else
+    return bytes & UINT64_MAX >> (64 - 8 * count);
+#endif
+}
+
+static INLINE bool is_atoms(uint8_t header)
+{
+    return (header & 0xc0) == 0xc0;
+}
+
+/* Behind what was read so far a segment may begin. */
+static INLINE void begin_segment(const struct gathering *gathering)
+{
+    gathering->key->at = gathering->at;
+    gathering->key->newest = gathering->newest;
+}
+
+static INLINE void add_segment(struct csp_segments *segments, struct gathering *gathering,
+                               uint64_t packets)
+{
+    struct csp_segment_key *key = gathering->key++;
+    key->packets = packets;
+    key->start = gathering->region | gathering->word;
+    key->link = gathering->link;
+    key->segment = csp_segment_at(segments, *csp_segment_place(segments, key));
+    __builtin_prefetch(key->segment);
+}
+
+static INLINE uint32_t keys_of(const struct csp_segments *segments,
+                               const struct gathering *gathering)
+{
+    return (uint32_t)(gathering->key - segments->keys);
+}
+
+/* An address outside of the region in force begins another leg. False when it ends the stretch,
+ * because what is there has to be asked for. */
+static __attribute__((noinline)) bool change_leg(struct csp_segments *segments,
+                                                 const struct csp_regions *regions,
+                                                 uint64_t address, uint32_t keys)
+{
+    const struct csp_region *region = csp_regions_find(regions, address);
+    if (!region || !region->table || segments->leg_count == CSP_STRETCH_LEGS ||
+        region->number >= CSP_SEGMENT_REGIONS)
+        return false;
+    segments->legs[segments->leg_count - 1].end = keys;
+    segments->legs[segments->leg_count++].region = region->number;
+    return true;
+}
+
+/* Whether segments can begin at this address. */
+static INLINE bool go_to(struct csp_segments *segments, const struct csp_walker *walker,
+                         struct gathering *gathering, uint64_t address)
+{
+    for (bool is_changed = false;; is_changed = true) {
+        uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
+        gathering->word = (uint32_t)word;
+        gathering->link = CSP_BLOCK_INDIRECT;
+        if (!UNLIKELY(word - gathering->words.first >= gathering->words.count))
+            return true;
+        if (is_changed ||
+            !change_leg(segments, &walker->regions, address, keys_of(segments, gathering)))
+            return false;
+        uint32_t region = segments->legs[segments->leg_count - 1].region;
+        gathering->words = words_of(&walker->regions.met.data[region]);
+        gathering->region = csp_segment_start_at(walker, region, 0);
+    }
+}
+
+/* The size of a timestamp that atoms follow; 0 where it is not taken. Nine bytes are there. */
+static __attribute__((noinline)) size_t take_stamp(struct csp_segments *segments, uint64_t before,
+                                                   const uint8_t *at, const uint8_t *end,
+                                                   uint32_t keys)
+{
+    const uint64_t goes_on = UINT64_C(1) << 63; /* one of 64 bits has a ninth byte */
+    uint64_t bytes = csp_load64(at + 1), first = bytes & ~goes_on;
+    struct csp_cursor cursor = csp_cursor(&first, sizeof first);
+    struct csp_short_leb low = csp_cursor_short_leb(&cursor);
+    bool is_whole = low.bits == 64 && bytes & goes_on;
+    unsigned count = segments->stamp_count, bits = low.bits / 8 * 7;
+    size_t size = 1 + low.bits / 8 + is_whole;
+    if (!keys || count == CSP_STRETCH_STAMPS || (size_t)(end - at) <= size || !is_atoms(at[size]))
+        return 0;
+    before = count ? segments->stamps[count - 1].value : before;
+    before = is_whole ? (uint64_t)at[9] << bits : before >> bits << bits;
+    segments->stamps[count] = (struct csp_segment_stamp){before | low.value, keys};
+    segments->stamp_count++;
+    return size;
+}
+
+/* The address that a packet tells. */
+static INLINE uint64_t read_address(const uint8_t *packet, const uint64_t *newest)
+{
+    const struct address_form *form =
+        &tables.address_forms[tables.forms[header_at(csp_load64(packet))]];
+    uint64_t value = take_bits(csp_load64(packet + 1), form->taken) << 2;
+    return (newest[-(ptrdiff_t)form->history] & ~form->replaced) | value;
+}
+
+/* Takes what is neither atoms nor an address that is there as a whole. False where the stretch
+ * ends. */
+static INLINE bool take_other(struct csp_segments *segments, struct gathering *gathering,
+                              const struct csp_packet_reader *reader, bool takes_stamps,
+                              unsigned atoms, const uint8_t *end)
+{
+    uint32_t keys = keys_of(segments, gathering);
+    size_t stamp = 0;
+    begin_segment(gathering);
+    if (*gathering->at == CSP_HEADER_TIMESTAMP && takes_stamps)
+        stamp = take_stamp(segments, reader->timestamp, gathering->at, end, keys);
+    if (!stamp && atoms != CSP_SEGMENT_PACKETS)
+        return false;
+    gathering->at += stamp;
+    if (atoms) {
+        gathering->word = UINT32_MAX; /* at which none begins */
+        gathering->link = CSP_SEGMENT_CONTINUES;
+    }
+    begin_segment(gathering);
+    return true;
+}
+
+/* Gathers segments up to a packet that is neither atoms nor an address, or an address where no
+ * segment can begin, or as many bytes as are taken at once. More atom packets than are taken at
+ * once are several segments. */
+static INLINE void gather(struct csp_segments *segments, const struct csp_walker *walker,
+                          uint32_t word, const struct csp_packet_reader *reader, bool takes_stamps,
+                          const uint8_t *at, const uint8_t *end)
+{
+    uint32_t size = end - at < CSP_STRETCH_BYTES ? (uint32_t)(end - at) : CSP_STRETCH_BYTES;
+    bool goes_on = end - at > size;
+    struct gathering gathering = {
+        .at = segments->trace.bytes,
+        .words = words_of(&walker->region),
+        .region = csp_segment_start_at(walker, walker->region.number, 0),
+        .word = word,
+        .link = CSP_BLOCK_INDIRECT,
+        .key = segments->keys,
+        .newest = &segments->addresses[CSP_STRETCH_OLD - 1],
+    };
+    read_trace(&segments->trace, at, size);
+    end = segments->trace.bytes + size;
+    segments->legs[0].region = walker->region.number;
+    segments->leg_count = 1;
+    segments->stamp_count = 0;
+    for (unsigned i = 0; i < CSP_STRETCH_OLD; i++)
+        segments->addresses[i] = reader->history[CSP_STRETCH_OLD - 1 - i].value;
+    begin_segment(&gathering);
+    for (;;) {
+        unsigned atoms = atoms_at(gathering.at), packet_size = size_at(gathering.at);
+        uint64_t bytes = csp_load64(gathering.at);
+        const uint8_t *behind = gathering.at + step_at(gathering.at);
+        gathering.at += atoms;
+        if (goes_on && UNLIKELY(gathering.at == end)) /* more atoms may follow */
+            break;
+        if (atoms)
+            add_segment(segments, &gathering, low_bytes(bytes, atoms));
+        if (UNLIKELY(!packet_size)) {
+            if (!take_other(segments, &gathering, reader, takes_stamps, atoms, end))
+                break;
+            continue;
+        }
+        uint64_t address = read_address(gathering.at, gathering.newest);
+        *++gathering.newest = address;
+        gathering.at = behind;
+        begin_segment(&gathering);
+        if (UNLIKELY(!go_to(segments, walker, &gathering, address)))
+            break;
+    }
+    segments->key_count = keys_of(segments, &gathering);
+    segments->legs[segments->leg_count - 1].end = segments->key_count;
+}
