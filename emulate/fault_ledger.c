@@ -79,12 +79,18 @@ static size_t fresh_bytes(const struct csp_event *pause, const struct csp_event 
     return same ? 0 : pause->aux_size;
 }
 
+/* The last window, and the one before it as long as nothing of the last can be decoded: a decoder
+ * waits for its first branch before it tells that it began. */
 static void doubt_end(struct csp_buf *ledger, const struct csp_event *trace)
 {
     if (!trace || !trace->window_count)
         return;
-    const struct csp_stored_window *last = &trace->windows[trace->window_count - 1];
+    size_t number = trace->window_count - 1;
+    const struct csp_stored_window *last = &trace->windows[number];
     csp_ledger_window(ledger, last->cpu, last->last_time, "unproven");
+    size_t begin = number ? last[-1].end : 0;
+    if (number && !last->ends && last->before + last->end - begin < last->needed)
+        csp_ledger_window(ledger, last[-1].cpu, last[-1].last_time, "unproven");
 }
 
 /* Whether something of its first window can be decoded, with what is in the records before. */
