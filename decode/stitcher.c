@@ -224,6 +224,7 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
     /* What follows a hole may be read as any thread, and any time, which its record does not bound.
      */
     bool no_time = chunk->holes && ends_later;
+    bool began_earlier = window->carried || window->unsure;
     return (struct csp_stitch_window){
         .start_pc = window->enabled ? first->start : 0,
         .end_pc = last->how == CSP_RUN_EXCEPTION && !window->cut ? last->return_address : 0,
@@ -236,7 +237,7 @@ static struct csp_stitch_window make_key(const struct csp_stitcher *stitcher,
         .record_time = ends_later ? 0 : chunk->time,
         /* A window that began in an earlier chunk may have ended there, too. */
         .not_before = pending->before[window->carried],
-        .begun_by = window->carried && chunk->since != UINT64_MAX ? chunk->since : 0,
+        .begun_by = began_earlier && chunk->since != UINT64_MAX ? chunk->since : 0,
         /* That a sample found it newest does not say that it closed it. */
         .drained = done->whole && done->count == 1 && !chunk->snapshot && !chunk->continues &&
                    !window->carried,

@@ -146,7 +146,8 @@ static void enter_chunk(struct worker *worker, const struct csp_chunk *chunk, bo
         if (!continues || builder->context_field == CSP_CONTEXT_NONE)
             builder->context_id = builder->untraced_context;
         if (continues && chunk->unsure)
-            csp_window_builder_doubt(builder);
+            csp_window_builder_doubt(builder, csp_engine_stats(worker->engine).bytes +
+                                                  builder->offset_shift);
     }
     if (worker->code->enter)
         worker->code->enter(worker->code, chunk);

@@ -31,6 +31,7 @@ static void begin_window(struct csp_window_builder *builder, bool enabled, uint6
         .source = builder->source,
         .run_first = (uint32_t)builder->out->runs.len,
         .enabled = enabled,
+        .unsure = enabled && offset < builder->doubted,
         .trace_offset = offset,
     };
     csp_vec_push(&builder->out->windows, window);
@@ -294,8 +295,9 @@ void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end
     builder->unstamped = builder->out->runs.len;
 }
 
-void csp_window_builder_doubt(struct csp_window_builder *builder)
+void csp_window_builder_doubt(struct csp_window_builder *builder, uint64_t offset)
 {
+    builder->doubted = offset;
     if (builder->in_window)
         builder->out->windows.data[builder->out->windows.len - 1].unsure = true;
 }

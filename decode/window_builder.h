@@ -34,6 +34,7 @@ struct csp_window_builder {
     struct csp_window_stats stats;
     uint64_t context_id;
     uint8_t el;
+    uint64_t doubted; /* where something may be missing, as offsets of windows are */
     bool enabling;    /* the next TRACE_ON is one */
     bool in_window;   /* out->windows has one that is not complete */
     bool in_run;      /* its last run is still going on */
@@ -48,8 +49,9 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
                             size_t count);
 /* The stream ends here; nothing that follows belongs to the same window. */
 void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end how);
-/* Something may be missing between what came and what comes. */
-void csp_window_builder_doubt(struct csp_window_builder *builder);
+/* Something may be missing at `offset` of the source's stream, which the trace was fed up to. An
+ * enabling before it that is told later, with the first that ran, begins a doubtful window, too. */
+void csp_window_builder_doubt(struct csp_window_builder *builder, uint64_t offset);
 /* How many windows nothing can be added to any more: all after an end, else all but the last, which
  * is marked as carried over. */
 size_t csp_window_builder_complete(struct csp_window_builder *builder);

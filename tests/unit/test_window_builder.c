@@ -312,6 +312,27 @@ static void a_window_is_kept_until_it_is_complete(void **state)
     csp_windows_free(&windows);
 }
 
+/* The first window goes on behind the place, as far as is known; the second's enabling was before
+ * it, but told with what ran behind it. The third began behind it. */
+static void windows_on_both_sides_of_a_doubtful_place_may_be_two(void **state)
+{
+    (void)state;
+    static const struct csp_element before[] = {SYNC, ON(0), FALL(0x10, 0x20)};
+    static const struct csp_element behind[] = {
+        EXCEPTION(14, 0x20), SYNC, ON(48),  FALL(0x20, 0x30),
+        EXCEPTION(14, 0x30), SYNC, ON(128), FALL(0x30, 0x40)};
+    struct csp_windows windows = {0};
+    struct csp_window_builder builder = {.out = &windows, .context_field = CSP_CONTEXT_ID};
+    csp_window_builder_add(&builder, before, sizeof before / sizeof *before);
+    csp_window_builder_doubt(&builder, 64);
+    csp_window_builder_add(&builder, behind, sizeof behind / sizeof *behind);
+    assert_int_equal(windows.windows.len, 3);
+    assert_true(windows.windows.data[0].unsure);
+    assert_true(windows.windows.data[1].unsure);
+    assert_false(windows.windows.data[2].unsure);
+    csp_windows_free(&windows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +352,7 @@ int main(void)
         cmocka_unit_test(untraced_contexts_are_the_recorded_thread),
         cmocka_unit_test(what_lost_its_end_is_cut),
         cmocka_unit_test(a_window_is_kept_until_it_is_complete),
+        cmocka_unit_test(windows_on_both_sides_of_a_doubtful_place_may_be_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
