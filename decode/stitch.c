@@ -21,13 +21,6 @@ enum {
     ORDER_MARGIN = SCORE_PC + SCORE_START + 1,
 };
 
-static bool start_agrees(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
-{
-    const struct csp_stitch_resume *resume = state->opened_by[pause];
-    uint64_t start = state->stream->windows[window].start_pc;
-    return resume && resume->pc && resume->pc == start;
-}
-
 /* Of one that may be two: whether it began when its pause's own window did. */
 static bool is_one_window(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {

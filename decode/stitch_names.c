@@ -19,6 +19,22 @@ static bool ran_last(const struct csp_stitch_state *state, uint32_t window, uint
            !csp_stitch_lost_between(state->stream, resume->time, p->time);
 }
 
+/* Windows that ended before it are not the pause's. */
+static uint64_t looks_back_to(const struct csp_stitch_state *state, uint32_t pause)
+{
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    uint64_t time = state->stream->pauses[pause].time;
+    return resume ? resume->time : time > state->doubt ? time - state->doubt : 0;
+}
+
+/* A switch ends a window, too: the pause may have closed the next one, which was lost. A time that
+ * was fitted to the samples is later than the window's end by a lag that nothing tells. */
+static bool switched_since(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    uint64_t from = state->doubt ? looks_back_to(state, pause) : state->bounds[window].early;
+    return csp_stitch_switched_between(state->stream, from, state->stream->pauses[pause].time);
+}
+
 /* What a whole window says that was not given to the pause. Where there is no time, one whose
  * sample was lost looks like that beside a sample whose window was lost; and one that contradicts
  * nothing has fitted other pauses as well. */
@@ -36,9 +52,7 @@ static enum csp_unstitched what_of(const struct csp_stitch_state *state, uint32_
         return may_fit_in_time(state, window, pause) || ran_last(state, window, pause)
                    ? CSP_UNSTITCHED_UNTOLD
                    : CSP_UNSTITCHED_NO_WINDOW;
-    /* A switch ends a window, too: the pause may have closed the next one, which was lost. */
-    bool switched = csp_stitch_switched_between(state->stream, state->bounds[window].end, p->time);
-    if (!state->bounds[window].end || !contradicts || switched)
+    if (!state->bounds[window].end || !contradicts || switched_since(state, window, pause))
         return CSP_UNSTITCHED_UNTOLD;
     return context_agrees(w, p) ? CSP_UNSTITCHED_PC : CSP_UNSTITCHED_CONTEXT;
 }
@@ -100,14 +114,6 @@ static void doubt_lost(const struct csp_stitch_state *state, struct csp_stitch_p
     }
     free(given);
     free(before);
-}
-
-/* Windows that ended before it are not the pause's. */
-static uint64_t looks_back_to(const struct csp_stitch_state *state, uint32_t pause)
-{
-    const struct csp_stitch_resume *resume = state->opened_by[pause];
-    uint64_t time = state->stream->pauses[pause].time;
-    return resume ? resume->time : time > state->doubt ? time - state->doubt : 0;
 }
 
 /* The windows before the next pause's that has one. */

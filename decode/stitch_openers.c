@@ -59,6 +59,7 @@ enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32
     const struct csp_stitch_bounds *bounds = &state->bounds[window];
     /* Of what may be two windows, the beginning may be another's. */
     bool begins = w->start_pc && !w->unsure;
+    bool agrees = start_agrees(state, window, pause);
     uint64_t paused = state->stream->pauses[pause].time;
     if (bounds->last > paused + state->tolerance)
         return CSP_OPENING_EXCLUDES;
@@ -71,9 +72,11 @@ enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32
     if (csp_stitch_lost_between(state->stream, resume->time, paused) ||
         csp_stitch_switched_between(state->stream, resume->time, paused))
         return CSP_OPENING_UNKNOWN;
-    if (begins && resume->pc && resume->pc != w->start_pc)
+    if (begins && resume->pc && !agrees)
         return CSP_OPENING_EXCLUDES;
-    if (w->unsure && resume->pc != w->start_pc)
+    if (w->unsure && !agrees)
         return CSP_OPENING_UNKNOWN;
-    return bounds->last ? CSP_OPENING_TELLS : CSP_OPENING_ALLOWS;
+    if (bounds->last)
+        return CSP_OPENING_TELLS;
+    return agrees ? CSP_OPENING_ALLOWS : CSP_OPENING_UNKNOWN;
 }

@@ -47,6 +47,15 @@ static inline bool pc_contradicts(const struct csp_stitch_window *window,
     return window->end_pc && pause->pc && window->end_pc != pause->pc;
 }
 
+/* The other end: whether the window begins where the resume before the pause was taken. */
+static inline bool start_agrees(const struct csp_stitch_state *state, uint32_t window,
+                                uint32_t pause)
+{
+    const struct csp_stitch_resume *resume = state->opened_by[pause];
+    uint64_t start = state->stream->windows[window].start_pc;
+    return resume && resume->pc && resume->pc == start;
+}
+
 static inline bool within(const struct csp_stitch_bounds *bounds, uint64_t time)
 {
     return time >= bounds->early && time <= bounds->late;
@@ -82,7 +91,7 @@ static inline bool is_in_pieces(const struct csp_stitch_state *state, uint32_t w
 /* What the resume before a pause says of a window: whether it can have opened it. */
 enum csp_opening {
     CSP_OPENING_EXCLUDES,
-    CSP_OPENING_UNKNOWN, /* samples were lost there, or threads switched */
+    CSP_OPENING_UNKNOWN, /* samples were lost there, threads switched, or nothing speaks for it */
     CSP_OPENING_ALLOWS,
     CSP_OPENING_TELLS, /* … and ran between it and the pause */
 };

@@ -352,6 +352,62 @@ static void a_window_that_a_switch_ended_is_not_said_to_have_ended_elsewhere(voi
     check(&c);
 }
 
+/* Times are precise to 200: the thread may have been switched after its window's end, and what the
+ * pause closed be another window that was lost. */
+static void a_switch_about_the_end_of_a_window_may_have_ended_it(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {W(0x10, 0xa0, 1000, 1500), W(0x20, 0xb0, 5000, 5500)},
+        .window_len = 2,
+        .pauses = {P(1510, 0xa0), P(5510, 0xc0)},
+        .pause_len = 2,
+        .resumes = {{990, 0x10}, {4000, 0x30}},
+        .resume_len = 2,
+        .switches = {4500, 5400},
+        .switch_len = 2,
+        .tolerance = 200,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD}},
+    };
+    check(&c);
+}
+
+/* The trace's clock is another one: by records, the last window was there before its time. What is
+ * fitted to the samples has their lag in it, of which nobody knows how long it is: since the last
+ * resume the thread may have been switched at any time. `switched`: 0: never. */
+static void check_fitted(uint64_t switched, enum csp_unstitched expected)
+{
+    enum { COUNT = 10, LAST = COUNT - 1 };
+    struct stream_case c = {.window_len = COUNT, .pause_len = COUNT, .resume_len = COUNT};
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t time = 10000 * (i + 1);
+        c.windows[i] = (struct csp_stitch_window){.start_pc = 0x1000 + i * 4,
+                                                  .end_pc = 0x2000 + i * 4,
+                                                  .last_time = 5000000 + time,
+                                                  .record_time = 200000};
+        c.resumes[i] = (struct csp_stitch_resume){time - 600, 0x1000 + i * 4};
+        c.pauses[i] = (struct csp_stitch_pause)P(time, 0x2000 + i * 4);
+        c.expected[i].window = (int)i;
+        c.expected[i].verdict = CSP_VERDICT_EXACT;
+    }
+    c.pauses[LAST].pc = 0x3000;
+    c.expected[LAST].window = NONE;
+    c.expected[LAST].verdict = CSP_VERDICT_NONE;
+    c.expected[LAST].reason = expected;
+    c.switches[0] = switched;
+    c.switch_len = switched ? 1 : 0;
+    check(&c);
+}
+
+static void by_fitted_times_any_switch_since_the_resume_may_have_ended_a_window(void **state)
+{
+    (void)state;
+    check_fitted(0, CSP_UNSTITCHED_PC);
+    check_fitted(100000 - 500, CSP_UNSTITCHED_UNTOLD);
+    check_fitted(100000 - 700, CSP_UNSTITCHED_PC);
+}
+
 /* Too long before the pause for the lag that the times tell of; but nothing else is known to have
  * run since the switch. */
 static void a_window_behind_a_switch_may_have_run_last(void **state)
@@ -412,6 +468,15 @@ static void where_threads_were_switched_a_window_may_begin_anywhere(void **state
     check(&c);
 }
 
+static void a_resume_from_an_unknown_place_may_have_opened_any_window(void **state)
+{
+    (void)state;
+    struct stream_case c = cut_early;
+    c.resumes[1].pc = 0;
+    c.expected[2].reason = CSP_UNSTITCHED_UNTOLD;
+    check(&c);
+}
+
 /* It opened the window that the pause after it closed. */
 static void a_resume_at_the_time_of_a_pause_came_after_it(void **state)
 {
@@ -443,10 +508,13 @@ int main(void)
         cmocka_unit_test(without_time_ended_elsewhere_and_lost_are_not_told_apart),
         cmocka_unit_test(a_window_that_was_opened_elsewhere_is_another_ones),
         cmocka_unit_test(a_window_that_a_switch_ended_is_not_said_to_have_ended_elsewhere),
+        cmocka_unit_test(a_switch_about_the_end_of_a_window_may_have_ended_it),
+        cmocka_unit_test(by_fitted_times_any_switch_since_the_resume_may_have_ended_a_window),
         cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
         cmocka_unit_test(without_a_resume_the_trace_was_off),
         cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),
         cmocka_unit_test(where_threads_were_switched_a_window_may_begin_anywhere),
+        cmocka_unit_test(a_resume_from_an_unknown_place_may_have_opened_any_window),
         cmocka_unit_test(a_resume_at_the_time_of_a_pause_came_after_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
