@@ -71,17 +71,20 @@ static bool has_ended(const struct csp_stitch_state *state, uint32_t window, uin
     return state->bounds[window].early <= time + state->doubt;
 }
 
-/* Of what may be two windows, the time is that of one of them. */
+/* Of what may be two windows, the time is that of one of them. So what tells is where it began, and
+ * that it had when an earlier record was written; the resume may be one that was lost. */
 static bool begins_as_its_own(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
-    const struct csp_stitch_window *w = &state->stream->windows[window];
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    const struct csp_stitch_stream *stream = state->stream;
+    const struct csp_stitch_window *w = &stream->windows[window];
     const struct csp_stitch_resume *resume = state->opened_by[pause];
-    if (!w->unsure || !resume || !resume->pc || resume->pc != w->start_pc)
+    uint64_t time = stream->pauses[pause].time;
+    uint64_t since = resume ? resume->time : pause ? stream->pauses[pause - 1].time : 0;
+    if (!w->unsure || (w->begun_by && since > w->begun_by + stream->tolerance))
         return false;
-    if (w->begun_by && resume->time > w->begun_by + state->stream->tolerance)
+    if (!start_agrees(state, window, pause) && !csp_stitch_lost_between(stream, since, time))
         return false;
-    return !window || has_ended(state, window - 1, p->time);
+    return !window || has_ended(state, window - 1, time);
 }
 
 static void find_seekers(struct cut_windows *all, const struct csp_stitch_pair *pairs)

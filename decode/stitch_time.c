@@ -36,14 +36,15 @@ static bool record_allows(const struct csp_stitch_window *window, uint64_t time,
            (time <= window->record_time + tolerance && time + tolerance >= window->not_before);
 }
 
-/* A single time that is impossible is of damaged trace. */
+/* A single time that is impossible is of damaged trace. Where windows have times, one that ends
+ * with neither a time nor an exception may go on in trace that was lost. */
 static void take_times(struct csp_stitch_state *state, uint32_t window, uint64_t first,
                        uint64_t last)
 {
     const struct csp_stitch_window *w = &state->stream->windows[window];
     struct csp_stitch_bounds *bounds = &state->bounds[window];
     bool possible = !last || record_allows(w, last, state->tolerance);
-    bounds->broken = w->cut || !possible;
+    bounds->broken = w->cut || !possible || (!last && !w->end_pc);
     bounds->first = possible ? first : 0;
     bounds->last = possible ? last : 0;
 }

@@ -217,6 +217,79 @@ static void a_context_from_the_middle_of_a_packet_excludes_no_pause(void **state
     check(&c);
 }
 
+/* The resume that opened the third window was lost, so where its pause's own window began is not
+ * known; it was open when the first record was written. Of the next pause neither is true. */
+static void a_lost_resume_may_have_opened_what_may_be_two_windows(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.start_pc = 0xdd8, .end_pc = 0xd98, .last_time = 3831, .record_time = 9800},
+                    {.start_pc = 0xdcc, .end_pc = 0xdd8, .last_time = 6262, .record_time = 9800},
+                    {.start_pc = 0xd8c,
+                     .last_time = 15038,
+                     .record_time = 84522,
+                     .begun_by = 9800,
+                     .unsure = true}},
+        .window_len = 3,
+        .pauses = {P(4031, 0xd98), P(6462, 0xdd8), P(10000, 0xdd0), P(11119, 0xdc4)},
+        .pause_len = 4,
+        .resumes = {{3000, 0xdd8}, {5800, 0xdcc}},
+        .resume_len = 2,
+        .losses = {9799},
+        .loss_len = 1,
+        .tolerance = 200,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_NO_WINDOW}},
+    };
+    check(&c);
+}
+
+/* The last window's beginning is all that its record has: it ended in trace that was lost, and the
+ * record that would have told was lost, too. It is not the first sample's, which skidded, though it
+ * fits in time, and what is there of it is not the next one's history. */
+static void a_window_that_ends_with_neither_time_nor_exception_may_be_cut(void **state)
+{
+    (void)state;
+    static const struct stream_case c = {
+        .windows = {{.start_pc = 0xd94, .end_pc = 0xdc8, .last_time = 1111, .record_time = 11500},
+                    {.start_pc = 0xdd4, .end_pc = 0xdd8, .last_time = 2404, .record_time = 11500},
+                    {.start_pc = 0xdc8, .end_pc = 0xd90, .last_time = 3707, .record_time = 11500},
+                    {.start_pc = 0xdcc, .end_pc = 0xdd0, .last_time = 5016, .record_time = 11500},
+                    {.start_pc = 0xd8c, .end_pc = 0xd98, .last_time = 6303, .record_time = 11500},
+                    {.start_pc = 0xdc4, .end_pc = 0xd98, .last_time = 7599, .record_time = 11500},
+                    {.start_pc = 0xdcc, .end_pc = 0xdc8, .last_time = 8885, .record_time = 11500},
+                    {.start_pc = 0xd94, .end_pc = 0xd9c, .last_time = 10199, .record_time = 11500},
+                    {.start_pc = 0xddc, .record_time = 11500}},
+        .window_len = 9,
+        .pauses = {P(1112, 0xdc8), P(2405, 0xdd8), P(3708, 0xd90), P(5017, 0xdd0), P(6304, 0xd98),
+                   P(7600, 0xd98), P(8886, 0xdc8), P(10200, 0xda0), P(11492, 0xdcc)},
+        .pause_len = 9,
+        .resumes = {{610, 0xd94},
+                    {1903, 0xdd4},
+                    {3205, 0xdc8},
+                    {4514, 0xdcc},
+                    {5801, 0xd8c},
+                    {7083, 0xdc4},
+                    {8391, 0xdcc},
+                    {9698, 0xd94},
+                    {11000, 0xddc}},
+        .resume_len = 9,
+        .tolerance = 200,
+        .expected = {{0, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {1, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {2, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {3, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {4, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {5, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {6, CSP_VERDICT_EXACT, CSP_UNSTITCHED_NOT},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_PC},
+                     {NONE, CSP_VERDICT_NONE, CSP_UNSTITCHED_UNTOLD}},
+    };
+    check(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +300,8 @@ int main(void)
         cmocka_unit_test(a_beginning_that_was_stored_before_the_resume_is_another_ones),
         cmocka_unit_test(a_window_that_fits_at_both_ends_may_be_whole),
         cmocka_unit_test(a_context_from_the_middle_of_a_packet_excludes_no_pause),
+        cmocka_unit_test(a_lost_resume_may_have_opened_what_may_be_two_windows),
+        cmocka_unit_test(a_window_that_ends_with_neither_time_nor_exception_may_be_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
