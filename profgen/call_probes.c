@@ -227,12 +227,12 @@ static void touch(const struct csp_program *program, uint8_t *touched, uint64_t 
         touched[function] = 1;
 }
 
-static void touch_table(const struct csp_program *program, uint8_t *touched,
-                        const struct csp_counter_table *table)
+static void touch_pairs(const struct csp_program *program, uint8_t *touched,
+                        const struct csp_pairs *pairs)
 {
-    for (size_t i = 0; i < table->spans.list.len; i++) {
-        touch(program, touched, table->spans.list.data[i].first);
-        touch(program, touched, table->spans.list.data[i].second);
+    for (size_t i = 0; i < pairs->list.len; i++) {
+        touch(program, touched, pairs->list.data[i].first);
+        touch(program, touched, pairs->list.data[i].second);
     }
 }
 
@@ -243,9 +243,23 @@ static uint8_t *touched_functions(const struct csp_program *program,
     uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
     for (size_t i = 0; i < counters->frames.list.len; i++)
         touch(program, touched, counters->frames.list.data[i].second);
-    touch_table(program, touched, &counters->ranges);
-    touch_table(program, touched, &counters->branches);
+    touch_pairs(program, touched, &counters->ranges.spans);
+    touch_pairs(program, touched, &counters->branches.spans);
     return touched;
+}
+
+void csp_call_probes_prepare(struct csp_program *program, const struct csp_pairs *branches)
+{
+    uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
+    const struct csp_inline_frame *frames;
+    touch_pairs(program, touched, branches);
+    /* What an address is asked for, its whole unit is read for. */
+    for (size_t i = 0; i < program->functions.ranges.len; i++) {
+        const struct csp_function_range *range = &program->functions.ranges.data[i];
+        if (touched[range->function])
+            csp_debug_info_frames(program->debug, range->start, &frames);
+    }
+    free(touched);
 }
 
 static int explain_none(const struct csp_program *program, bool required, struct csp_diag *diag)

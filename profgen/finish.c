@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/counted.h"
+#include "base/parallel.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/context_finish.h"
@@ -291,6 +292,25 @@ void csp_profgen_fold(struct csp_profgen *gen)
     gen->counters_given = true;
 }
 
+static void count_or_prepare(void *user, unsigned worker)
+{
+    struct csp_profgen *gen = user;
+    if (worker)
+        csp_call_probes_prepare(&gen->program, &gen->set.branches);
+    else
+        count_samples(gen);
+}
+
+/* Beside that, what the call probes will be looked up in is read: it takes as long as unwinding. */
+static void count_and_prepare(struct csp_profgen *gen)
+{
+    enum { BOTH = 2 };
+    if (gen->program.uses_probes && gen->options.threads > 1)
+        csp_parallel(BOTH, count_or_prepare, gen);
+    else
+        count_samples(gen);
+}
+
 /* From samples to counters. */
 static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
 {
@@ -307,7 +327,7 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         return explain_bogus(gen, diag);
     if (gen->options.aggregate)
         return 0;
-    count_samples(gen);
+    count_and_prepare(gen);
     /* Samples take more memory than all that is made of them. */
     csp_sample_set_free(&gen->set);
     return 0;

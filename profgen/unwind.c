@@ -17,6 +17,7 @@
 
 enum {
     MOST_STEPS = 1 << 16,
+    CHUNKS = 16,   /* for each thread: some have more to be learnt of than others */
     MET_BITS = 14, /* of the number of places for steps that were met lately */
 };
 
@@ -36,6 +37,10 @@ struct met {
     uint32_t step;
 };
 
+struct chunks {
+    size_t count, taken;
+};
+
 struct stacked_call {
     uint64_t call;
     uint32_t stack; /* with it */
@@ -44,8 +49,8 @@ struct stacked_call {
 struct worker {
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
-    const uint32_t *order;   /* of the set's samples, … */
-    size_t first, end;       /* … of which these are the worker's */
+    const uint32_t *order;   /* of the set's samples */
+    struct chunks *chunks;   /* of that order, which workers take one after the other */
     struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys; /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
@@ -188,16 +193,34 @@ static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
                              count);
 }
 
-static void run(void *user, unsigned id)
+/* Takes the next chunk of the samples; false: there is none. */
+static bool next_chunk(const struct worker *worker, size_t *first, size_t *end)
 {
-    struct worker *worker = (struct worker *)user + id;
-    for (size_t i = worker->first; i < worker->end; i++) {
+    struct chunks *chunks = worker->chunks;
+    size_t chunk = __atomic_fetch_add(&chunks->taken, 1, __ATOMIC_RELAXED);
+    if (chunk >= chunks->count)
+        return false;
+    *first = worker->set->counts.len * chunk / chunks->count;
+    *end = worker->set->counts.len * (chunk + 1) / chunks->count;
+    return true;
+}
+
+static void unwind_chunk(struct worker *worker, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
         uint32_t number = worker->order[i];
         if (worker->set->counts.data[number])
             unwind_sample(worker, number, worker->set->counts.data[number]);
         if (worker->steps.len > MOST_STEPS)
             count_steps(worker);
     }
+}
+
+static void run(void *user, unsigned id)
+{
+    struct worker *worker = (struct worker *)user + id;
+    for (size_t first, end; next_chunk(worker, &first, &end);)
+        unwind_chunk(worker, first, end);
     count_steps(worker);
     csp_counter_log_settle(&worker->unwinder.ranges);
     csp_counter_log_settle(&worker->unwinder.branches);
@@ -262,14 +285,14 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     /* Lines are looked up one at a time. */
     unsigned count = lines || !options->threads ? 1 : options->threads;
     struct worker *workers = csp_calloc(count, sizeof *workers);
+    struct chunks chunks = {.count = count > 1 ? (size_t)CHUNKS * count : 1};
     uint32_t *order = csp_samples_by_callers(set);
     for (unsigned i = 0; i < count; i++) {
         struct worker *worker = &workers[i];
         worker->set = set;
         worker->met = csp_calloc((size_t)1 << MET_BITS, sizeof *worker->met);
         worker->order = order;
-        worker->first = set->counts.len * i / count;
-        worker->end = set->counts.len * (i + 1) / count;
+        worker->chunks = &chunks;
         csp_history_reader_begin(&worker->history, program);
         worker->unwinder = (struct csp_unwinder){
             .program = program,
