@@ -27,7 +27,7 @@ static struct key key_of(const struct csp_block_table *table, const struct csp_b
     return key;
 }
 
-/* An entry: this, and blocks. */
+/* An entry: this, and struct stored for each block. */
 struct head {
     uint64_t code_low, code_high;
 };
@@ -46,38 +46,65 @@ static struct head hash_code(const struct csp_block_table *table, const struct c
     return head;
 }
 
-static bool is_sound(const struct csp_block *block, uint64_t code_size, uint32_t used)
+/* A block as it is stored: what its ways have in common, once. */
+struct stored {
+    uint32_t tags;       /* of its second way */
+    uint32_t start, end; /* of both */
+    uint32_t next[2];
+};
+
+static struct stored pack(const struct csp_block *block)
 {
-    for (int i = 0; i < 2; i++) {
-        const struct csp_way *way = &block->ways[i];
-        bool is_block = way->next >= CSP_BLOCK_FIRST;
-        if (is_block && (way->next < CSP_BLOCK_NUMBER_FIRST || way->next >= used ||
-                         way->next % CSP_BLOCK_UNITS))
-            return false;
-        if (way->start >= way->end || way->end > code_size || way->start % 4 != 0 ||
-            way->end - way->start != 4 * (uint64_t)way->count ||
-            way->start != block->ways[0].start || way->end != block->ways[0].end)
-            return false;
-    }
-    uint32_t difference = block->ways[0].tags ^ block->ways[1].tags;
-    return csp_block_count(block) <= CSP_BLOCK_COUNT_MAX && !(difference & ~CSP_TAG_TAKEN) &&
-           !(block->ways[0].tags & CSP_TAG_TAKEN) && csp_block_kind(block) <= CSP_BRANCH_EXCEPTION;
+    return (struct stored){.tags = block->ways[1].tags,
+                           .start = csp_block_start(block),
+                           .end = csp_block_end(block),
+                           .next = {block->ways[0].next, block->ways[1].next}};
 }
 
-/* How many blocks the entry holds; 0 when they do not fit the table. */
-static size_t check(const struct csp_block_table *table, const struct csp_store_entry *entry)
+static void unpack(const struct stored *stored, struct csp_block *block)
 {
-    const struct csp_block *blocks = (const void *)((const struct head *)entry->data + 1);
+    struct csp_way way = {.tags = stored->tags & ~CSP_TAG_TAKEN,
+                          .count = (stored->end - stored->start) / 4,
+                          .start = stored->start,
+                          .end = stored->end,
+                          .next = stored->next[0]};
+    block->ways[0] = block->ways[1] = way;
+    block->ways[1].tags = stored->tags;
+    block->ways[1].next = stored->next[1];
+}
+
+static bool is_sound(const struct stored *stored, uint64_t code_size, uint32_t used)
+{
+    for (int i = 0; i < 2; i++) {
+        uint32_t next = stored->next[i];
+        if (next >= CSP_BLOCK_FIRST &&
+            (next < CSP_BLOCK_NUMBER_FIRST || next >= used || next % CSP_BLOCK_UNITS))
+            return false;
+    }
+    uint32_t size = stored->end - stored->start;
+    return stored->start < stored->end && stored->end <= code_size && stored->start % 4 == 0 &&
+           size % 4 == 0 && size / 4 <= CSP_BLOCK_COUNT_MAX &&
+           (stored->tags >> 8 & 0xff) <= CSP_BRANCH_EXCEPTION;
+}
+
+/* Puts the blocks that the entry holds behind those that the table has, and returns how many there
+ * are; 0 when they do not fit. */
+static size_t unpack_all(struct csp_block_table *table, const struct csp_store_entry *entry)
+{
+    const struct stored *stored = (const void *)((const struct head *)entry->data + 1);
     size_t room = (table->capacity - table->used) / CSP_BLOCK_UNITS;
-    if (entry->size < sizeof(struct head) || (entry->size - sizeof(struct head)) % sizeof *blocks)
+    if (entry->size < sizeof(struct head) || (entry->size - sizeof(struct head)) % sizeof *stored)
         return 0;
-    size_t count = (entry->size - sizeof(struct head)) / sizeof *blocks;
+    size_t count = (entry->size - sizeof(struct head)) / sizeof *stored;
     if (count > room)
         return 0;
     uint32_t used = table->used + (uint32_t)count * CSP_BLOCK_UNITS;
-    for (size_t i = 0; i < count; i++)
-        if (!is_sound(&blocks[i], 4 * (uint64_t)table->words, used))
+    struct csp_block *blocks = csp_block_table_room(table, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_sound(&stored[i], 4 * (uint64_t)table->words, used))
             return 0;
+        unpack(&stored[i], &blocks[i]);
+    }
     struct head head = hash_code(table, blocks, count);
     return memcmp(&head, entry->data, sizeof head) == 0 ? count : 0;
 }
@@ -89,9 +116,7 @@ void csp_block_table_load(struct csp_block_table *table, struct csp_store *store
     struct csp_store_entry entry;
     if (!csp_store_get(store, kind, &key, sizeof key, &entry))
         return;
-    size_t count = check(table, &entry);
-    if (count)
-        csp_block_table_fill(table, (const void *)((const struct head *)entry.data + 1), count);
+    csp_block_table_fill(table, unpack_all(table, &entry));
     csp_store_release(&entry);
 }
 
@@ -107,7 +132,10 @@ void csp_block_table_save(const struct csp_block_table *table, struct csp_store 
     struct head head = hash_code(table, blocks, count);
     struct csp_buf entry = {0};
     csp_buf_add(&entry, &head, sizeof head);
-    csp_buf_add(&entry, blocks, count * sizeof *blocks);
+    for (size_t i = 0; i < count; i++) {
+        struct stored stored = pack(&blocks[i]);
+        csp_buf_add(&entry, &stored, sizeof stored);
+    }
     csp_store_put(store, kind, &key, sizeof key, entry.data, entry.len);
     csp_buf_free(&entry);
 }

@@ -2,7 +2,7 @@
  *
  * An entry of kind "blocks" is found by the build-id and size of the code, the way of walking, and
  * the version of what makes blocks. It holds a hash of the code that its blocks cover, and the
- * blocks, links and all, as they lie in memory. Code that hashes to something else counts as
+ * blocks, links and all. Code that hashes to something else counts as
  * missing; so only code that once ran is read, not a whole file. What is read is checked before it
  * is believed: no link leads out of the table, no block out of the code.
  */
@@ -13,8 +13,8 @@
 #include "cache/store.h"
 #include "decode/code/block_table.h"
 
-/* To be raised when the same code gives other blocks than before. */
-enum { CSP_BLOCK_STORE_VERSION = 3 };
+/* To be raised when the same code gives other blocks than before, or they are stored otherwise. */
+enum { CSP_BLOCK_STORE_VERSION = 4 };
 
 /* Tables of fewer blocks are made again faster than they are found. */
 enum { CSP_BLOCK_STORE_LEAST = 256 };

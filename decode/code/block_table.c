@@ -80,11 +80,12 @@ static void populate(void *start, size_t size)
 #endif
 }
 
-static void populate_slots(struct csp_block_table *table)
+/* Of the words [first, last]. */
+static void populate_slots(struct csp_block_table *table, uint32_t first, uint32_t last)
 {
-    size_t size = ((size_t)table->words + 1) * sizeof *table->slots;
+    size_t size = ((size_t)last - first + 1) * sizeof *table->slots;
     if (size <= SLOTS_AT_ONCE)
-        populate(table->slots, size);
+        populate(&table->slots[first], size);
 }
 
 /* Code that much is traced in is likely to be traced all over: has twice as many blocks as so far,
@@ -97,7 +98,7 @@ static void populate_table(struct csp_block_table *table, uint32_t number)
     uint32_t count = number < table->capacity - number ? number : table->capacity - number;
     populate(&table->blocks[number], count * sizeof *table->blocks);
     if (made == BUSY)
-        populate_slots(table);
+        populate_slots(table, 0, table->words);
 }
 
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
@@ -142,12 +143,32 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
     return next;
 }
 
-void csp_block_table_fill(struct csp_block_table *table, const struct csp_block *blocks,
-                          size_t count)
+struct csp_block *csp_block_table_room(struct csp_block_table *table, size_t count)
 {
-    populate(csp_block_numbered(table, table->used), count * sizeof *blocks);
-    populate_slots(table);
-    memcpy(csp_block_numbered(table, table->used), blocks, count * sizeof *blocks);
+    struct csp_block *room = csp_block_numbered(table, table->used);
+    populate(room, count * sizeof *room);
+    return room;
+}
+
+/* Has the memory of the slots made that lie between those of the blocks: code is most often less
+ * than half of a file. */
+static void populate_slots_of(struct csp_block_table *table, const struct csp_block *blocks,
+                              size_t count)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word = csp_block_start(&blocks[i]) / 4;
+        first = word < first ? word : first;
+        last = word > last ? word : last;
+    }
+    if (count)
+        populate_slots(table, first, last);
+}
+
+void csp_block_table_fill(struct csp_block_table *table, size_t count)
+{
+    const struct csp_block *blocks = csp_block_numbered(table, table->used);
+    populate_slots_of(table, blocks, count);
     for (size_t i = 0; i < count; i++, table->used += CSP_BLOCK_UNITS)
         table->slots[csp_block_start(&blocks[i]) / 4] =
             csp_block_runs_out(&blocks[i]) ? table->used | CSP_SLOT_RUNS_OUT : table->used;

@@ -147,9 +147,11 @@ uint32_t csp_block_table_link(struct csp_block_table *table, uint32_t number, un
  * outside of it. Only for direct branches. */
 int64_t csp_block_table_target(const struct csp_block_table *table, uint32_t number);
 
-/* Fills an empty table that nobody uses yet with the first blocks of another of the same code. */
-void csp_block_table_fill(struct csp_block_table *table, const struct csp_block *blocks,
-                          size_t count);
+/* Where the next `count` blocks of a table that nobody uses yet would be: what is written there is
+ * no block of it before csp_block_table_fill says so. They must fit. */
+struct csp_block *csp_block_table_room(struct csp_block_table *table, size_t count);
+/* Takes the first `count` blocks that were written there, and fills their slots. */
+void csp_block_table_fill(struct csp_block_table *table, size_t count);
 
 /* The tables of one piece of code, one for each way of walking it, made on demand. The code must
  * outlive it. Safe from any thread. */
