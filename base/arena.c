@@ -27,6 +27,15 @@ static struct csp_arena_block *huge_block(void)
     return block;
 }
 
+static void add_block(struct csp_arena *arena, struct csp_arena_block *block, size_t capacity)
+{
+    block->older = arena->blocks;
+    arena->blocks = block;
+    arena->used = 0;
+    arena->size = capacity;
+    arena->total += capacity;
+}
+
 void *csp_arena_alloc(struct csp_arena *arena, size_t size)
 {
     size = (size + 7) & ~(size_t)7;
@@ -39,11 +48,7 @@ void *csp_arena_alloc(struct csp_arena *arena, size_t size)
             capacity = HUGE_SIZE - sizeof *block;
         else
             block = csp_malloc(sizeof *block + capacity);
-        block->older = arena->blocks;
-        arena->blocks = block;
-        arena->used = 0;
-        arena->size = capacity;
-        arena->total += capacity;
+        add_block(arena, block, capacity);
     }
     void *at = (char *)arena->blocks->data + arena->used;
     arena->used += size;
@@ -62,6 +67,16 @@ void csp_arena_take(struct csp_arena *arena, struct csp_arena *other)
     }
     arena->total += other->total;
     *other = (struct csp_arena){0};
+}
+
+void csp_arena_clear(struct csp_arena *arena)
+{
+    size_t total = arena->total;
+    if (arena->blocks && arena->blocks->older) {
+        csp_arena_free(arena);
+        add_block(arena, csp_malloc(sizeof *arena->blocks + total), total);
+    }
+    arena->used = 0;
 }
 
 void csp_arena_free(struct csp_arena *arena)

@@ -17,6 +17,14 @@ void *csp_arena_alloc(struct csp_arena *arena, size_t size)
     __attribute__((malloc, returns_nonnull));
 /* Makes the memory of another arena, which is empty then, part of this one. */
 void csp_arena_take(struct csp_arena *arena, struct csp_arena *other);
+/* Forgets what is in it, and keeps its memory, as one block. */
+void csp_arena_clear(struct csp_arena *arena);
 void csp_arena_free(struct csp_arena *arena);
+
+/* How much memory of an arena is taken, or was left over at the ends of blocks. */
+static inline size_t csp_arena_used(const struct csp_arena *arena)
+{
+    return arena->total - (arena->size - arena->used);
+}
 
 #endif

@@ -130,6 +130,14 @@ uint32_t csp_intern_find(const struct csp_intern *table, const void *data, size_
     return slot ? (uint32_t)slot - 1 : CSP_INTERN_NONE;
 }
 
+void csp_intern_clear(struct csp_intern *table)
+{
+    table->entries.len = 0;
+    if (table->slots)
+        memset(table->slots, 0, table->slot_count * sizeof *table->slots);
+    csp_arena_clear(&table->arena);
+}
+
 void csp_intern_free(struct csp_intern *table)
 {
     csp_vec_free(&table->entries);

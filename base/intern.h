@@ -48,6 +48,8 @@ static inline const char *csp_intern_text(const struct csp_intern *table, uint32
 {
     return table->entries.data[id].data;
 }
+/* Forgets all, and keeps the memory for others. */
+void csp_intern_clear(struct csp_intern *table);
 void csp_intern_free(struct csp_intern *table);
 
 #endif

@@ -235,6 +235,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
                       .engine = csp_engine_create_native};
     int code = csp_gen_parse(&gen, argc, argv);
     gen.options.threads = cli->threads;
+    gen.options.tell_distinct = cli->json;
     if (code == CSP_EXIT_DONE)
         code = csp_gen_check_options(&gen);
     if (code == CSP_EXIT_DONE)

@@ -6,6 +6,7 @@
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/context_finish.h"
+#include "profgen/folding.h"
 #include "profgen/inline_sizes.h"
 #include "profgen/llvm/profile_contexts.h"
 #include "profgen/read_contexts.h"
@@ -263,7 +264,7 @@ static void check_samples(struct csp_profgen *gen)
                              &gen->stats.checks);
 }
 
-static void count_samples(struct csp_profgen *gen)
+struct csp_unwind_options csp_profgen_unwind_options(const struct csp_profgen *gen)
 {
     struct csp_unwind_options how = {
         .compat = gen->options.compat,
@@ -275,6 +276,12 @@ static void count_samples(struct csp_profgen *gen)
     if (gen->program.uses_probes)
         how.max_context_depth =
             smaller_depth(how.max_context_depth, gen->options.max_unsymbolized_depth);
+    return how;
+}
+
+static void count_samples(struct csp_profgen *gen)
+{
+    const struct csp_unwind_options how = csp_profgen_unwind_options(gen);
     csp_unwind(&gen->program, &gen->set, &how, &gen->counters, &gen->stats.unwind);
 }
 
@@ -315,17 +322,20 @@ static void count_and_prepare(struct csp_profgen *gen)
 static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
 {
     struct csp_profgen_stats *stats = &gen->stats;
-    check_samples(gen);
+    bool any = gen->folding ? csp_folding_end(gen->folding) : gen->set.counts.len;
+    if (!gen->folding) {
+        check_samples(gen);
+        stats->distinct_samples = gen->set.counts.len;
+    }
     stats->samples = gen->set.stats;
-    stats->distinct_samples = gen->set.counts.len;
     csp_sample_set_warn(&gen->set, diag);
-    if (!gen->set.counts.len)
+    if (!any)
         return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
     if (check_branches(gen, diag))
         return -CSP_ERR_INPUT;
     if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
         return explain_bogus(gen, diag);
-    if (gen->options.aggregate)
+    if (gen->options.aggregate || gen->folding)
         return 0;
     count_and_prepare(gen);
     /* Samples take more memory than all that is made of them. */

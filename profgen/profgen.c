@@ -1,5 +1,6 @@
 #include "profgen/profgen.h"
 
+#include "profgen/folding.h"
 #include "profgen/unsymbolized.h"
 
 struct csp_profgen_options csp_profgen_defaults(void)
@@ -174,6 +175,7 @@ uint64_t csp_profgen_base(const struct csp_profgen *gen)
 
 void csp_profgen_close(struct csp_profgen *gen)
 {
+    csp_folding_free(gen->folding);
     csp_profile_free(gen->profile);
     csp_counters_free(&gen->counters);
     csp_data_access_free(&gen->accesses);

@@ -50,6 +50,7 @@ struct csp_profgen_options {
     bool compat;        /* llvm-profgen 22's choices throughout */
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
     enum csp_bolt_format bolt; /* write for BOLT instead of a profile */
+    bool tell_distinct;        /* how many distinct samples there were, where none are kept */
     bool aggregate;            /* write an aggregate (profgen/aggregate.h) instead of a profile */
     bool digests;              /* tell inputs by their digests, and do not count one twice … */
     bool duplicates;           /* … unless that is meant */
@@ -83,6 +84,8 @@ struct csp_profgen_stats {
     uint64_t profile_bytes;
 };
 
+struct csp_folding;
+
 struct csp_profgen {
     struct csp_profgen_options options;
     struct csp_program program;
@@ -95,6 +98,7 @@ struct csp_profgen {
     struct csp_profgen_stats stats;
     CSP_VEC(struct csp_profgen *) others; /* other builds, whose counts are added (not owned) */
     struct csp_across_stats across;
+    struct csp_folding *folding; /* what is counted without having been kept, or null */
     bool flat;
     bool any_input, counters_given;
 };
@@ -110,6 +114,8 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
  * with time while that of counters is the program's. The profile is the same. Not for aggregates.
  */
 void csp_profgen_fold(struct csp_profgen *gen);
+/* How samples are unwound, now that the mode is known. */
+struct csp_unwind_options csp_profgen_unwind_options(const struct csp_profgen *gen);
 /* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,
  * CSP_ERR_IO. */
 int csp_profgen_unsymbolized(struct csp_profgen *gen, const char *path, struct csp_diag *diag);

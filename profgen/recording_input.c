@@ -6,6 +6,7 @@
 #include "decode/pause_index.h"
 #include "decode/recording_key.h"
 #include "profgen/aggregate_input.h"
+#include "profgen/folding.h"
 #include "profgen/recording_store.h"
 #include "profgen/sample_mapper.h"
 
@@ -143,7 +144,8 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
 
 struct reader {
     struct csp_profgen *gen;
-    struct csp_sample_set *set; /* to add to; null: to that of `gen`, sample by sample */
+    struct csp_sample_set *set;  /* to add to; null: to that of `gen`, sample by sample */
+    struct csp_folding *folding; /* or null */
     const struct csp_recording_watch *watch;
     struct csp_sample_mapper mapper;
     struct part *parts; /* of the other threads, where samples need no order; or null */
@@ -164,6 +166,8 @@ static int on_sample(void *user, const struct csp_sample *sample)
     if (!reader->set)
         csp_profgen_decide_mode(reader->gen, sample->callchain_len != 0);
     uint64_t leaf = csp_sample_mapper_add(&reader->mapper, sample);
+    if (reader->folding)
+        csp_folding_added(reader->folding, 0);
     return watch && watch->sample ? watch->sample(watch->user, sample, leaf) : 0;
 }
 
@@ -171,6 +175,8 @@ static void on_any_sample(void *user, unsigned worker, const struct csp_sample *
 {
     struct reader *reader = user;
     csp_sample_mapper_add(worker ? &reader->parts[worker - 1].mapper : &reader->mapper, sample);
+    if (reader->folding)
+        csp_folding_added(reader->folding, worker);
 }
 
 /* The program is not in the recording; what is may be what was meant. */
@@ -272,14 +278,16 @@ static void begin_parts(struct reader *reader, const struct csp_recording *recor
         csp_sample_mapper_begin(&part->mapper, &reader->gen->program,
                                 csp_recording_spaces(recording), &another);
         part->set = csp_sample_set_like(reader->set);
-        csp_sample_mapper_into(&part->mapper, &part->set);
+        csp_sample_mapper_into(
+            &part->mapper, reader->folding ? csp_folding_set(reader->folding, i + 1) : &part->set);
     }
 }
 
 static void end_parts(struct reader *reader, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        csp_sample_set_take(reader->set, &reader->parts[i].set, count + 1);
+        if (!reader->folding)
+            csp_sample_set_take(reader->set, &reader->parts[i].set, count + 1);
         csp_sample_set_free(&reader->parts[i].set);
         csp_sample_mapper_free(&reader->parts[i].mapper);
     }
@@ -287,12 +295,10 @@ static void end_parts(struct reader *reader, unsigned count)
     reader->parts = NULL;
 }
 
-static int decode_aggregate(struct reader *reader, struct csp_recording *recording,
-                            const struct csp_recording_how *how, struct csp_aggregate *aggregate,
-                            struct csp_diag *diag)
+/* By several threads, each with a set of its own. */
+static int decode_in_parts(struct reader *reader, struct csp_recording *recording,
+                           const struct csp_recording_how *how, struct csp_diag *diag)
 {
-    *aggregate = begin_aggregate(reader->gen, recording);
-    reader->set = &aggregate->set;
     unsigned others = how->watch || !how->threads ? 0 : how->threads - 1;
     int error = find_program(reader, recording, diag);
     if (!error && others)
@@ -301,6 +307,16 @@ static int decode_aggregate(struct reader *reader, struct csp_recording *recordi
         error = decode(reader, recording, how, diag);
     if (reader->parts)
         end_parts(reader, others);
+    return error;
+}
+
+static int decode_aggregate(struct reader *reader, struct csp_recording *recording,
+                            const struct csp_recording_how *how, struct csp_aggregate *aggregate,
+                            struct csp_diag *diag)
+{
+    *aggregate = begin_aggregate(reader->gen, recording);
+    reader->set = &aggregate->set;
+    int error = decode_in_parts(reader, recording, how, diag);
     aggregate->callchains = csp_sample_set_has_callchains(&aggregate->set);
     return error;
 }
@@ -332,22 +348,53 @@ static int make_aggregate(struct reader *reader, struct csp_recording *recording
     return error;
 }
 
+/* Notes a recording among the inputs. */
+static int note_recording(struct csp_profgen *gen, const struct csp_recording *recording,
+                          struct csp_diag *diag)
+{
+    struct csp_digest digest;
+    const csp_digests digests = {.data = &digest, .len = 1};
+    if (!gen->options.digests)
+        return 0;
+    csp_recording_digest(recording, digest.bytes);
+    return csp_digests_add(&gen->inputs, &digests, gen->options.duplicates,
+                           csp_perfdata_path(csp_recording_perfdata(recording)), diag);
+}
+
 /* Without an aggregate. What is to be like llvm-profgen's is made of each sample as it comes: that
  * tool leaves out what an aggregate keeps, and keeps what it leaves out. Slices are added up. */
 static int add_samples(struct reader *reader, struct csp_recording *recording,
                        const struct csp_recording_how *how, struct csp_diag *diag)
 {
-    struct csp_profgen *gen = reader->gen;
-    const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
-    struct csp_digest digest;
-    const csp_digests digests = {.data = &digest, .len = 1};
     int error = find_program(reader, recording, diag);
-    if (!error && gen->options.digests && !is_slice(how)) {
-        csp_recording_digest(recording, digest.bytes);
-        error = csp_digests_add(&gen->inputs, &digests, gen->options.duplicates, name, diag);
-    }
+    if (!error && !is_slice(how))
+        error = note_recording(reader->gen, recording, diag);
     if (!error)
         error = decode(reader, recording, how, diag);
+    return error;
+}
+
+/* Whether nobody wants the recording's aggregate, but only what becomes of its samples: not to be
+ * kept, watched, written, or added to samples that were. */
+static bool may_fold(const struct csp_profgen *gen, const struct csp_recording_how *how)
+{
+    bool lines = !gen->program.uses_probes;
+    return !how->watch && !gen->options.aggregate && !gen->options.store &&
+           !gen->set.stats.samples && (how->threads <= 1 || !lines);
+}
+
+static int fold_samples(struct reader *reader, struct csp_recording *recording,
+                        const struct csp_recording_how *how, struct csp_diag *diag)
+{
+    struct csp_profgen *gen = reader->gen;
+    if (!gen->folding)
+        gen->folding = csp_folding_begin(gen, how->threads ? how->threads : 1);
+    reader->folding = gen->folding;
+    reader->set = csp_folding_set(gen->folding, 0);
+    int error = decode_in_parts(reader, recording, how, diag);
+    if (!error)
+        error = note_recording(gen, recording, diag);
+    csp_folding_decide(gen->folding);
     return error;
 }
 
@@ -366,14 +413,15 @@ int csp_profgen_recording(struct csp_profgen *gen, struct csp_recording *recordi
                           const struct csp_recording_how *how, struct csp_diag *diag)
 {
     struct csp_aggregate aggregate;
-    int error;
-    if (gen->options.compat || is_slice(how)) {
+    bool in_order = gen->options.compat || is_slice(how);
+    if (in_order || may_fold(gen, how)) {
         struct reader reader = {.gen = gen, .watch = how->watch};
-        error = add_samples(&reader, recording, how, diag);
+        int error = in_order ? add_samples(&reader, recording, how, diag)
+                             : fold_samples(&reader, recording, how, diag);
         csp_sample_mapper_free(&reader.mapper);
         return error;
     }
-    error = csp_recording_aggregate(gen, recording, how, &aggregate, diag);
+    int error = csp_recording_aggregate(gen, recording, how, &aggregate, diag);
     if (!error)
         error = csp_profgen_add_aggregate(
             gen, &aggregate, csp_perfdata_path(csp_recording_perfdata(recording)), diag);

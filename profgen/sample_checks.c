@@ -15,11 +15,12 @@ const char *const csp_sample_rule_names[CSP_RULE_COUNT] = {
 enum { ALL_RULES = (1 << CSP_RULE_COUNT) - 1 };
 #define NO_TARGET UINT64_MAX
 
-struct checker {
+struct csp_sample_checker {
     const struct csp_program *program;
     struct csp_sample_set *set;
-    size_t first, end;       /* samples of the set */
-    const uint8_t *branches; /* rules broken, by number of the set's branches */
+    size_t first, end;         /* samples of the set */
+    CSP_VEC(uint8_t) branches; /* rules broken, by number of the set's branches */
+    struct csp_map targets;    /* of branch instructions */
     struct csp_history_reader history;
     csp_frames open;
     unsigned rules;
@@ -93,19 +94,14 @@ static unsigned check_branch(const struct csp_program *program, struct csp_map *
     return outside ? 0 : 1 << CSP_RULE_BRANCH;
 }
 
-/* The rules that each distinct branch breaks, by its number. */
-static uint8_t *check_all_branches(const struct csp_program *program,
-                                   const struct csp_sample_set *set)
+void csp_sample_checker_learn(struct csp_sample_checker *checker)
 {
-    size_t count = set->branches.list.len;
-    uint8_t *broken = csp_malloc(count + 1);
-    struct csp_map targets = {0};
-    for (size_t i = 0; i < count; i++) {
+    const struct csp_sample_set *set = checker->set;
+    for (size_t i = checker->branches.len; i < set->branches.list.len; i++) {
         const struct csp_pair *branch = &set->branches.list.data[i];
-        broken[i] = (uint8_t)check_branch(program, &targets, branch->first, branch->second);
+        csp_vec_push(&checker->branches, (uint8_t)check_branch(checker->program, &checker->targets,
+                                                               branch->first, branch->second));
     }
-    csp_map_free(&targets);
-    return broken;
 }
 
 static unsigned rules_of_runs(unsigned verdicts)
@@ -114,12 +110,12 @@ static unsigned rules_of_runs(unsigned verdicts)
     return broken | (verdicts & CSP_RUN_IMPOSSIBLE ? 1 << CSP_RULE_FALL_THROUGH : 0);
 }
 
-static unsigned rules_of_branches(const struct checker *checker,
+static unsigned rules_of_branches(const struct csp_sample_checker *checker,
                                   const struct csp_flat_sample *sample)
 {
     unsigned broken = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++)
-        broken |= checker->branches[csp_flat_number(sample, i)];
+        broken |= checker->branches.data[csp_flat_number(sample, i)];
     if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
         broken |= 1 << CSP_RULE_EXTERNAL;
     return broken;
@@ -136,7 +132,7 @@ static bool begins_with(const uint64_t *callers, uint32_t len, const csp_frames 
 /* The open calls must be in the call stack, in order. Only the innermost may be missing, because
  * its callee may not have a frame yet; but then it is none of the function that is there instead.
  */
-static unsigned check_stack(struct checker *checker, size_t number)
+static unsigned check_stack(struct csp_sample_checker *checker, size_t number)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, number);
     const struct csp_functions *functions = &checker->program->functions;
@@ -174,9 +170,8 @@ static unsigned check_leaf(const struct csp_flat_sample *sample)
     return broken;
 }
 
-static void check_samples(void *user, unsigned number)
+static void check_samples(struct csp_sample_checker *checker)
 {
-    struct checker *checker = (struct checker *)user + number;
     struct csp_sample_check_stats *stats = &checker->stats;
     uint64_t *counts = checker->set->counts.data;
     for (size_t i = checker->first; i < checker->end; i++) {
@@ -196,6 +191,11 @@ static void check_samples(void *user, unsigned number)
     }
 }
 
+static void run(void *user, unsigned number)
+{
+    check_samples((struct csp_sample_checker *)user + number);
+}
+
 static void add_stats(struct csp_sample_check_stats *stats,
                       const struct csp_sample_check_stats *other)
 {
@@ -205,28 +205,81 @@ static void add_stats(struct csp_sample_check_stats *stats,
         stats->broken[rule] += other->broken[rule];
 }
 
+static void begin(struct csp_sample_checker *checker, struct csp_sample_set *set,
+                  const struct csp_program *program, unsigned rules)
+{
+    *checker = (struct csp_sample_checker){.program = program, .set = set, .rules = rules};
+    csp_history_reader_begin(&checker->history, program);
+}
+
+static void end(struct csp_sample_checker *checker, struct csp_sample_check_stats *stats)
+{
+    add_stats(stats, &checker->stats);
+    csp_history_reader_free(&checker->history);
+    csp_vec_free(&checker->open);
+}
+
+static void free_branches(struct csp_sample_checker *checker)
+{
+    csp_vec_free(&checker->branches);
+    csp_map_free(&checker->targets);
+}
+
+/* Makes room for what is told of each sample. */
+static void make_room(struct csp_sample_set *set)
+{
+    set->complete.len = 0;
+    csp_vec_reserve(&set->complete, set->counts.len);
+    set->complete.len = set->counts.len;
+}
+
 void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
                           unsigned rules, unsigned threads, struct csp_sample_check_stats *stats)
 {
     unsigned count = threads ? threads : 1;
-    struct checker *checkers = csp_calloc(count, sizeof *checkers);
-    uint8_t *branches = check_all_branches(program, set);
-    csp_vec_reserve(&set->complete, set->counts.len);
-    set->complete.len = set->counts.len;
+    struct csp_sample_checker *checkers = csp_calloc(count, sizeof *checkers);
+    make_room(set);
     for (unsigned i = 0; i < count; i++) {
-        checkers[i] =
-            (struct checker){.program = program, .set = set, .branches = branches, .rules = rules};
+        begin(&checkers[i], set, program, rules);
+        if (i)
+            checkers[i].branches = checkers[0].branches;
+        else
+            csp_sample_checker_learn(&checkers[0]);
         checkers[i].first = set->counts.len * i / count;
         checkers[i].end = set->counts.len * (i + 1) / count;
-        csp_history_reader_begin(&checkers[i].history, program);
     }
-    csp_parallel(count, check_samples, checkers);
+    csp_parallel(count, run, checkers);
     for (unsigned i = 0; i < count; i++) {
-        add_stats(stats, &checkers[i].stats);
         set->stats.used -= checkers[i].stats.rejected;
-        csp_history_reader_free(&checkers[i].history);
-        csp_vec_free(&checkers[i].open);
+        end(&checkers[i], stats);
     }
-    free(branches);
+    free_branches(&checkers[0]);
     free(checkers);
+}
+
+struct csp_sample_checker *csp_sample_checker_begin(struct csp_sample_set *set,
+                                                    const struct csp_program *program,
+                                                    unsigned rules)
+{
+    struct csp_sample_checker *checker = csp_malloc(sizeof *checker);
+    begin(checker, set, program, rules);
+    return checker;
+}
+
+void csp_sample_checker_samples(struct csp_sample_checker *checker)
+{
+    uint64_t rejected = checker->stats.rejected;
+    make_room(checker->set);
+    checker->first = 0;
+    checker->end = checker->set->counts.len;
+    check_samples(checker);
+    checker->set->stats.used -= checker->stats.rejected - rejected;
+}
+
+void csp_sample_checker_end(struct csp_sample_checker *checker,
+                            struct csp_sample_check_stats *stats)
+{
+    end(checker, stats);
+    free_branches(checker);
+    free(checker);
 }

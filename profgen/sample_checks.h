@@ -33,4 +33,19 @@ struct csp_sample_check_stats {
 void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
                           unsigned rules, unsigned threads, struct csp_sample_check_stats *stats);
 
+/* The same of samples that come in batches, all in one set. */
+struct csp_sample_checker;
+
+struct csp_sample_checker *csp_sample_checker_begin(struct csp_sample_set *set,
+                                                    const struct csp_program *program,
+                                                    unsigned rules);
+/* Looks at the branches that are new in the set: before their samples are checked, and not by two
+ * threads for one program. */
+void csp_sample_checker_learn(struct csp_sample_checker *checker);
+/* Checks the samples that the set has now. */
+void csp_sample_checker_samples(struct csp_sample_checker *checker);
+/* Adds the statistics, and frees. */
+void csp_sample_checker_end(struct csp_sample_checker *checker,
+                            struct csp_sample_check_stats *stats);
+
 #endif

@@ -99,21 +99,36 @@ static int from_root(const void *a, const void *b, void *user)
     return compare(len, other_len);
 }
 
+/* The callers that samples of the set have, sorted from the root on; `counts` of those is how many
+ * samples have them, and 0 of the others. */
+static uint32_t *callers_from_root(const struct csp_sample_set *set, const uint32_t *counts,
+                                   size_t *len)
+{
+    uint32_t *callers = csp_malloc((set->callers.entries.len + 1) * sizeof *callers);
+    *len = 0;
+    for (uint32_t i = 0; i < set->callers.entries.len; i++)
+        if (counts[i])
+            callers[(*len)++] = i;
+    qsort_r(callers, *len, sizeof *callers, from_root, (void *)(uintptr_t)set);
+    return callers;
+}
+
 uint32_t *csp_samples_by_callers(const struct csp_sample_set *set)
 {
-    size_t callers_len = set->callers.entries.len, count = set->counts.len;
-    uint32_t *callers = sorted(callers_len, from_root, (void *)(uintptr_t)set);
-    uint32_t *ranks = ranks_of(callers, callers_len);
-    uint32_t *at = csp_calloc(callers_len + 1, sizeof *at); /* by rank: where its samples go */
+    size_t count = set->counts.len, callers_len;
+    uint32_t *at = csp_calloc(set->callers.entries.len + 1, sizeof *at), next = 0;
     uint32_t *numbers = csp_malloc((count + 1) * sizeof *numbers);
     for (size_t i = 0; i < count; i++)
-        at[ranks[csp_sample_set_at(set, i)->callers] + 1]++;
-    for (size_t i = 0; i < callers_len; i++)
-        at[i + 1] += at[i];
+        at[csp_sample_set_at(set, i)->callers]++;
+    uint32_t *callers = callers_from_root(set, at, &callers_len);
+    for (size_t i = 0; i < callers_len; i++) {
+        uint32_t first = next;
+        next += at[callers[i]];
+        at[callers[i]] = first; /* where the samples with these callers go */
+    }
     for (uint32_t i = 0; i < count; i++)
-        numbers[at[ranks[csp_sample_set_at(set, i)->callers]]++] = i;
+        numbers[at[csp_sample_set_at(set, i)->callers]++] = i;
     free(callers);
-    free(ranks);
     free(at);
     return numbers;
 }

@@ -299,6 +299,12 @@ void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *pr
     csp_sample_set_add_numbered(set, program, &numbered);
 }
 
+void csp_sample_set_clear(struct csp_sample_set *set)
+{
+    csp_intern_clear(&set->samples);
+    set->counts.len = set->complete.len = 0;
+}
+
 void csp_sample_set_free(struct csp_sample_set *set)
 {
     csp_pairs_free(&set->branches);

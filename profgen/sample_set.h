@@ -164,6 +164,8 @@ static inline struct csp_sample_set csp_sample_set_like(const struct csp_sample_
 
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample);
+/* Forgets the samples; branches, callers and statistics stay. */
+void csp_sample_set_clear(struct csp_sample_set *set);
 void csp_sample_set_free(struct csp_sample_set *set);
 
 /* The same in steps, for readers that meet the same branches and callers again and again. */

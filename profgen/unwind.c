@@ -46,7 +46,8 @@ struct stacked_call {
     uint32_t stack; /* with it */
 };
 
-struct worker {
+struct csp_unwinding {
+    struct csp_unwind_options options;
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
     const uint32_t *order;   /* of the set's samples */
@@ -64,7 +65,7 @@ struct worker {
     struct csp_unwind_stats stats;
 };
 
-static struct csp_unwind_step describe_step(const struct worker *worker, uint32_t stack,
+static struct csp_unwind_step describe_step(const struct csp_unwinding *worker, uint32_t stack,
                                             uint32_t run)
 {
     const struct csp_pair *branches = worker->set->branches.list.data;
@@ -79,7 +80,8 @@ static struct csp_unwind_step describe_step(const struct worker *worker, uint32_
     };
 }
 
-static uint32_t step_at(struct worker *worker, uint32_t stack, uint32_t newer, uint32_t branch)
+static uint32_t step_at(struct csp_unwinding *worker, uint32_t stack, uint32_t newer,
+                        uint32_t branch)
 {
     uint32_t run = csp_pairs_at(&worker->runs, newer, branch);
     uint32_t number = csp_numbers_at(&worker->keys, (uint64_t)stack << 32 | run);
@@ -93,7 +95,7 @@ static uint32_t step_at(struct worker *worker, uint32_t stack, uint32_t newer, u
     return number;
 }
 
-static uint32_t another_step_after(struct worker *worker, uint32_t at, uint32_t branch)
+static uint32_t another_step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
 {
     uint32_t hash = at * 0x9e3779b1u + branch * 0x85ebca6bu;
     struct met *met = &worker->met[hash >> (32 - MET_BITS)];
@@ -106,7 +108,7 @@ static uint32_t another_step_after(struct worker *worker, uint32_t at, uint32_t 
 }
 
 /* The step after another one: mostly the same as the last time. */
-static uint32_t step_after(struct worker *worker, uint32_t at, uint32_t branch)
+static uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
 {
     const struct step *step = &worker->steps.data[at];
     if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
@@ -115,7 +117,7 @@ static uint32_t step_after(struct worker *worker, uint32_t at, uint32_t branch)
 }
 
 /* Counts all steps, and forgets them. */
-static void count_steps(struct worker *worker)
+static void count_steps(struct csp_unwinding *worker)
 {
     for (size_t i = 0; i < worker->steps.len; i++) {
         uint64_t key = worker->keys.list.data[i];
@@ -131,7 +133,7 @@ static void count_steps(struct worker *worker)
 
 /* The stack of some callers, innermost first. Mostly the next ones are the same from the root on.
  */
-static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers, size_t len)
+static uint32_t stack_of_callers(struct csp_unwinding *worker, const uint64_t *callers, size_t len)
 {
     size_t most = len < worker->last.len ? len : worker->last.len, same = 0;
     while (same < most && worker->last.data[same].call == callers[len - 1 - same])
@@ -146,7 +148,7 @@ static uint32_t stack_of_callers(struct worker *worker, const uint64_t *callers,
 }
 
 /* The callchain, with the callers that it lacks and the history shows. */
-static uint32_t first_stack(struct worker *worker, size_t number, uint64_t count)
+static uint32_t first_stack(struct csp_unwinding *worker, size_t number, uint64_t count)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     if (worker->unwinder.flat)
@@ -167,7 +169,7 @@ static uint32_t first_stack(struct worker *worker, size_t number, uint64_t count
     return *stack;
 }
 
-static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
+static void unwind_sample(struct csp_unwinding *worker, size_t number, uint64_t count)
 {
     const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     const struct csp_code *code = &worker->unwinder.program->code;
@@ -194,7 +196,7 @@ static void unwind_sample(struct worker *worker, size_t number, uint64_t count)
 }
 
 /* Takes the next chunk of the samples; false: there is none. */
-static bool next_chunk(const struct worker *worker, size_t *first, size_t *end)
+static bool next_chunk(const struct csp_unwinding *worker, size_t *first, size_t *end)
 {
     struct chunks *chunks = worker->chunks;
     size_t chunk = __atomic_fetch_add(&chunks->taken, 1, __ATOMIC_RELAXED);
@@ -205,7 +207,7 @@ static bool next_chunk(const struct worker *worker, size_t *first, size_t *end)
     return true;
 }
 
-static void unwind_chunk(struct worker *worker, size_t first, size_t end)
+static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         uint32_t number = worker->order[i];
@@ -216,18 +218,23 @@ static void unwind_chunk(struct worker *worker, size_t first, size_t end)
     }
 }
 
-static void run(void *user, unsigned id)
+static void settle(struct csp_unwinding *worker)
 {
-    struct worker *worker = (struct worker *)user + id;
-    for (size_t first, end; next_chunk(worker, &first, &end);)
-        unwind_chunk(worker, first, end);
     count_steps(worker);
     csp_counter_log_settle(&worker->unwinder.ranges);
     csp_counter_log_settle(&worker->unwinder.branches);
 }
 
+static void run(void *user, unsigned id)
+{
+    struct csp_unwinding *worker = ((struct csp_unwinding **)user)[id];
+    for (size_t first, end; next_chunk(worker, &first, &end);)
+        unwind_chunk(worker, first, end);
+    settle(worker);
+}
+
 /* Takes what another worker counted. */
-static void take_counted(struct worker *worker, const struct worker *other)
+static void take_counted(struct csp_unwinding *worker, const struct csp_unwinding *other)
 {
     struct csp_counters *counters = worker->unwinder.counters;
     uint32_t *contexts = csp_counters_merge_contexts(counters, &other->counters);
@@ -238,13 +245,6 @@ static void take_counted(struct worker *worker, const struct worker *other)
     free(contexts);
     free(ranges);
     free(branches);
-}
-
-static void end_counting(struct worker *worker)
-{
-    struct csp_unwinder *unwinder = &worker->unwinder;
-    csp_counter_log_end(&unwinder->ranges, &unwinder->counters->ranges);
-    csp_counter_log_end(&unwinder->branches, &unwinder->counters->branches);
 }
 
 static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
@@ -262,7 +262,7 @@ static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_st
     stats->restored_frames += other->restored_frames;
 }
 
-static void free_worker(struct worker *worker)
+static void free_worker(struct csp_unwinding *worker)
 {
     csp_unwinder_free(&worker->unwinder);
     csp_history_reader_free(&worker->history);
@@ -275,6 +275,54 @@ static void free_worker(struct worker *worker)
     csp_vec_free(&worker->last);
     csp_vec_free(&worker->callchain);
     csp_vec_free(&worker->numbers);
+    free(worker);
+}
+
+struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
+                                          const struct csp_sample_set *set,
+                                          const struct csp_unwind_options *options,
+                                          struct csp_counters *counters)
+{
+    struct csp_unwinding *unwinding = csp_calloc(1, sizeof *unwinding);
+    unwinding->set = set;
+    unwinding->options = *options;
+    unwinding->met = csp_calloc((size_t)1 << MET_BITS, sizeof *unwinding->met);
+    csp_history_reader_begin(&unwinding->history, program);
+    unwinding->unwinder = (struct csp_unwinder){
+        .program = program,
+        .options = &unwinding->options,
+        .counters = counters ? counters : &unwinding->counters,
+        .stats = &unwinding->stats,
+        .lines = !options->flat && !program->uses_probes,
+        .flat = options->flat,
+    };
+    return unwinding;
+}
+
+void csp_unwinding_samples(struct csp_unwinding *unwinding)
+{
+    uint32_t *order = csp_samples_by_callers(unwinding->set);
+    unwinding->order = order;
+    unwind_chunk(unwinding, 0, unwinding->set->counts.len);
+    free(order);
+}
+
+void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other)
+{
+    settle(other);
+    take_counted(unwinding, other);
+    add_stats(&unwinding->stats, &other->stats);
+    free_worker(other);
+}
+
+void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats)
+{
+    struct csp_unwinder *unwinder = &unwinding->unwinder;
+    settle(unwinding);
+    csp_counter_log_end(&unwinder->ranges, &unwinder->counters->ranges);
+    csp_counter_log_end(&unwinder->branches, &unwinder->counters->branches);
+    add_stats(stats, &unwinding->stats);
+    free_worker(unwinding);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
@@ -284,34 +332,18 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     bool lines = !options->flat && !program->uses_probes;
     /* Lines are looked up one at a time. */
     unsigned count = lines || !options->threads ? 1 : options->threads;
-    struct worker *workers = csp_calloc(count, sizeof *workers);
+    struct csp_unwinding **workers = csp_calloc(count, sizeof(struct csp_unwinding *));
     struct chunks chunks = {.count = count > 1 ? (size_t)CHUNKS * count : 1};
     uint32_t *order = csp_samples_by_callers(set);
     for (unsigned i = 0; i < count; i++) {
-        struct worker *worker = &workers[i];
-        worker->set = set;
-        worker->met = csp_calloc((size_t)1 << MET_BITS, sizeof *worker->met);
-        worker->order = order;
-        worker->chunks = &chunks;
-        csp_history_reader_begin(&worker->history, program);
-        worker->unwinder = (struct csp_unwinder){
-            .program = program,
-            .options = options,
-            .counters = i ? &worker->counters : counters,
-            .stats = &worker->stats,
-            .lines = lines,
-            .flat = options->flat,
-        };
+        workers[i] = csp_unwinding_begin(program, set, options, i ? NULL : counters);
+        workers[i]->order = order;
+        workers[i]->chunks = &chunks;
     }
     csp_parallel(count, run, workers);
-    for (unsigned i = count; i--;) {
-        if (i)
-            take_counted(workers, &workers[i]);
-        else
-            end_counting(workers);
-        add_stats(stats, &workers[i].stats);
-        free_worker(&workers[i]);
-    }
+    for (unsigned i = count; --i;)
+        csp_unwinding_join(workers[0], workers[i]);
+    csp_unwinding_end(workers[0], stats);
     free(order);
     free(workers);
 }

@@ -35,4 +35,20 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
                 const struct csp_unwind_options *options, struct csp_counters *counters,
                 struct csp_unwind_stats *stats);
 
+/* The same of samples that come in batches: what was learnt of the earlier ones stays known. */
+struct csp_unwinding;
+
+/* `set` is the one that batches are in; between them its samples may be dropped, and its branches
+ * and callers stay. Counts go into `counters`, or, when it is null, to whom this is joined to. */
+struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
+                                          const struct csp_sample_set *set,
+                                          const struct csp_unwind_options *options,
+                                          struct csp_counters *counters);
+/* Unwinds the samples that the set has now. */
+void csp_unwinding_samples(struct csp_unwinding *unwinding);
+/* Takes what another one, of any set, has counted. That is freed. */
+void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other);
+/* Completes the counters, adds the statistics, and frees. */
+void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats);
+
 #endif
