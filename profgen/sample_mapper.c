@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN_BITS = 13 }; /* of the number of places; programs have some ten thousand branches */
+enum { KNOWN_BITS = 14 }; /* of the number of places; programs have some ten thousand branches */
 
 size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
                                const struct csp_spaces *spaces, const struct csp_build_id **another)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { CALLS_BITS = 12 }; /* of the number of places for calls that were met lately */
+
 const char *const csp_reject_names[CSP_REJECT_COUNT] = {
     "no_branches", "unstitched", "no_callchain", "external", "prologue_epilogue",
 };
@@ -67,6 +69,31 @@ void csp_sample_set_saw_branches(struct csp_sample_set *set, const struct csp_br
     set->stats.external_branches += tally->external * count;
 }
 
+static uint64_t look_up_call(const struct csp_program *program, uint64_t address)
+{
+    return csp_code_is_instruction(&program->code, address)
+               ? csp_program_call_before(program, address)
+               : CSP_EXTERNAL;
+}
+
+static void begin_calls(struct csp_sample_set *set)
+{
+    const struct csp_known_call outside = {CSP_EXTERNAL, CSP_EXTERNAL};
+    set->known_calls = csp_malloc(sizeof *set->known_calls << CALLS_BITS);
+    for (size_t i = 0; i < (size_t)1 << CALLS_BITS; i++)
+        set->known_calls[i] = outside;
+}
+
+static uint64_t call_before(struct csp_sample_set *set, const struct csp_program *program,
+                            uint64_t address)
+{
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    struct csp_known_call *known = &set->known_calls[hash >> (64 - CALLS_BITS)];
+    if (known->address != address)
+        *known = (struct csp_known_call){address, look_up_call(program, address)};
+    return known->call;
+}
+
 /* Turns return addresses into call addresses, and a run of external frames into one. */
 struct csp_set_callers csp_sample_set_callers(struct csp_sample_set *set,
                                               const struct csp_program *program,
@@ -75,21 +102,20 @@ struct csp_set_callers csp_sample_set_callers(struct csp_sample_set *set,
 {
     struct csp_set_callers callers = {0};
     bool outside = leaf_outside;
+    if (!set->known_calls)
+        begin_calls(set);
     set->frames.len = 0;
+    csp_vec_reserve(&set->frames, len);
     for (uint32_t i = 0; i < len; i++) {
-        uint64_t call = CSP_EXTERNAL;
-        if (csp_code_is_instruction(&program->code, frames[i])) {
-            call = csp_program_call_before(program, frames[i]);
-            outside = false;
-        } else if (outside) {
+        uint64_t call = call_before(set, program, frames[i]);
+        bool was_outside = outside;
+        outside = call == CSP_EXTERNAL;
+        if (outside && was_outside)
             continue;
-        } else {
-            outside = true;
-        }
         callers.truncated = !call;
         if (!call)
             break;
-        csp_vec_push(&set->frames, call);
+        set->frames.data[set->frames.len++] = call;
     }
     /* What called main is of no interest. */
     if (set->frames.len && set->frames.data[set->frames.len - 1] == CSP_EXTERNAL)
@@ -309,6 +335,8 @@ void csp_sample_set_free(struct csp_sample_set *set)
 {
     csp_pairs_free(&set->branches);
     csp_vec_free(&set->branch_infos);
+    free(set->known_calls);
+    set->known_calls = NULL;
     csp_intern_free(&set->callers);
     csp_intern_free(&set->samples);
     csp_vec_free(&set->counts);

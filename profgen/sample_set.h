@@ -43,11 +43,18 @@ struct csp_set_branch {
     uint64_t call;   /* of a return: the call before where it went, or 0 */
 };
 
+/* The call before an address that a function returned to: 0 when there is none, and CSP_EXTERNAL
+ * when the address is not in the binary. */
+struct csp_known_call {
+    uint64_t address, call;
+};
+
 struct csp_sample_set {
     struct csp_pairs branches; /* distinct ones, from and to */
     CSP_VEC(struct csp_set_branch) branch_infos;
-    struct csp_intern callers; /* distinct arrays of call addresses, innermost first */
-    struct csp_intern samples; /* struct csp_flat_sample */
+    struct csp_known_call *known_calls; /* that were met lately, each at its own place; or null */
+    struct csp_intern callers;          /* distinct arrays of call addresses, innermost first */
+    struct csp_intern samples;          /* struct csp_flat_sample */
     CSP_VEC(uint64_t) counts;
     /* Of samples that were checked: their callchains have all the callers that the history shows.
      */
