@@ -58,6 +58,16 @@ void csp_file_expect(const struct csp_file *file, uint64_t offset, uint64_t size
 #endif
 }
 
+void csp_file_done(const struct csp_file *file, uint64_t offset, uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (!file->mapping || offset >= file->size || size > file->size - offset)
+        return;
+    uint64_t start = (offset + page - 1) / page * page, end = (offset + size) / page * page;
+    if (start < end)
+        madvise((uint8_t *)file->mapping + start, end - start, MADV_DONTNEED);
+}
+
 /* Copies a pipe into an unnamed file, so that everything after sees a mapping. */
 static int spool(int fd)
 {

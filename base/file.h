@@ -23,6 +23,9 @@ void csp_file_unmap(struct csp_file *file);
 /* All of these bytes will be read soon: maps them at once, many pages for what one costs when it is
  * first touched. The pages are the kernel's, which can take them back. */
 void csp_file_expect(const struct csp_file *file, uint64_t offset, uint64_t size);
+/* These bytes will hardly be read again: their pages need not be kept, and those that are read
+ * after all are mapped again. */
+void csp_file_done(const struct csp_file *file, uint64_t offset, uint64_t size);
 
 /* A file read in pieces, from any number of threads: for what is too large to be held, or is read
  * only once (a page that is mapped costs several times what reading it does). */

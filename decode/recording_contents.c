@@ -120,9 +120,11 @@ static void read_section(void *user, size_t number, unsigned worker, unsigned sl
     struct reading *reading = user;
     struct csp_records *records = csp_sections_open(reading->sections, number, reading->diag);
     (void)worker;
-    if (records)
-        note_all(&reading->parts[slot], reading->reader, records);
+    if (!records)
+        return;
+    note_all(&reading->parts[slot], reading->reader, records);
     csp_records_close(records);
+    csp_sections_done(reading->sections, number);
 }
 
 static int take_section(void *user, size_t number, unsigned slot)

@@ -146,6 +146,15 @@ static void survey(struct csp_stitcher *stitcher, const struct pending *pending,
     csp_stitch_survey(&batch, &stitcher->trust);
 }
 
+/* What the file has of pauses that were delivered, and of their windows, lies between their records.
+ */
+static void give_back(const struct csp_stitcher *stitcher, const struct csp_delivery *done)
+{
+    const struct csp_sample_ref *refs = done->stream->refs.data + done->first;
+    if (done->count)
+        csp_perfdata_done(stitcher->options.reader, refs[0].body, refs[done->count - 1].body);
+}
+
 static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
 {
     struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
@@ -176,6 +185,7 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
                                 .pairs = pairs,
                                 .windows = pending->windows.data};
     int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
+    give_back(stitcher, &done);
     free(pairs);
     pending->next_pause += done_pauses;
     drop_windows(stitcher, pending, done_windows, used);

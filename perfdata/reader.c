@@ -290,6 +290,13 @@ const struct csp_perfdata_info *csp_perfdata_info(const struct csp_perfdata *rea
     return &reader->info;
 }
 
+void csp_perfdata_done(const struct csp_perfdata *reader, const uint8_t *from, const uint8_t *to)
+{
+    uintptr_t begin = (uintptr_t)reader->file->data, at = (uintptr_t)from, end = (uintptr_t)to;
+    if (at >= begin && at < end && end - begin <= reader->file->size)
+        csp_file_done(reader->file, at - begin, end - at);
+}
+
 const char *csp_perfdata_path(const struct csp_perfdata *reader)
 {
     return reader->file->path;

@@ -49,6 +49,9 @@ struct csp_perfdata_info {
     size_t build_id_count;
 };
 const struct csp_perfdata_info *csp_perfdata_info(const struct csp_perfdata *reader);
+/* The bytes between two places in the file will hardly be read again (csp_file_done). Places outside
+ * of it, as in records that were compressed, are let pass. */
+void csp_perfdata_done(const struct csp_perfdata *reader, const uint8_t *from, const uint8_t *to);
 /* The name of the file, for messages. */
 const char *csp_perfdata_path(const struct csp_perfdata *reader);
 

@@ -95,6 +95,14 @@ struct csp_records *csp_sections_open(struct csp_sections *sections, size_t numb
     return records;
 }
 
+void csp_sections_done(struct csp_sections *sections, size_t number)
+{
+    pthread_mutex_lock(&sections->lock);
+    const struct csp_section section = sections->found.data[number];
+    pthread_mutex_unlock(&sections->lock);
+    csp_file_done(sections->reader->file, section.begin, section.end - section.begin);
+}
+
 bool csp_sections_are_compressed(const struct csp_sections *sections)
 {
     return sections->is_compressed;
