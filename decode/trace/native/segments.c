@@ -9,10 +9,22 @@
 
 /* ---- remembering ---- */
 
-/* What a later one took the place of lies in the place beside. */
-static uint32_t *place_beside(struct csp_segments *segments, uint32_t *place)
+static struct csp_segment *place_at(struct csp_segments *segments, uint32_t place)
 {
-    return &segments->places[(place - segments->places) ^ 1];
+    return csp_segment_at(segments, place, segments->sums_up);
+}
+
+static void swap_places(struct csp_segments *segments, uint32_t one, uint32_t other)
+{
+    if (segments->sums_up) {
+        struct csp_segment segment = segments->sums[one];
+        segments->sums[one] = segments->sums[other];
+        segments->sums[other] = segment;
+    } else {
+        uint32_t where = segments->places[one];
+        segments->places[one] = segments->places[other];
+        segments->places[other] = where;
+    }
 }
 
 /* What is remembered of a key, wherever that is: then it gets its place back. What is in its place
@@ -20,14 +32,12 @@ static uint32_t *place_beside(struct csp_segments *segments, uint32_t *place)
 static const struct csp_segment *look_up(struct csp_segments *segments,
                                          const struct csp_segment_key *key)
 {
-    uint32_t *place = csp_segment_place(segments, key), *beside = place_beside(segments, place);
-    uint32_t first = *place, second = *beside;
-    const struct csp_segment *other = csp_segment_at(segments, second);
-    if (csp_segment_is_of(csp_segment_at(segments, first), key) || !csp_segment_is_of(other, key))
-        return csp_segment_at(segments, first);
-    *place = second;
-    *beside = first;
-    return other;
+    uint32_t place = csp_segment_place(key), beside = place ^ 1;
+    const struct csp_segment *first = place_at(segments, place);
+    if (csp_segment_is_of(first, key) || !csp_segment_is_of(place_at(segments, beside), key))
+        return first;
+    swap_places(segments, place, beside);
+    return place_at(segments, place);
 }
 
 enum { HEAD_WORDS = sizeof(struct csp_segment) / sizeof(uint64_t) };
@@ -78,20 +88,41 @@ struct outcome {
     unsigned taken;
 };
 
+/* A place for a segment, with its ranges behind it where they are told. Null when there is no room.
+ */
+static struct csp_segment *take_place(struct csp_segments *segments, uint32_t place,
+                                      const struct outcome *outcome)
+{
+    uint32_t used = segments->used + HEAD_WORDS + (outcome->count + 1) / 2;
+    if (segments->sums_up) {
+        segments->sums[place ^ 1] = segments->sums[place];
+        return &segments->sums[place];
+    }
+    if (used > CSP_SEGMENTS_WORDS)
+        return NULL;
+    struct csp_segment *segment = (struct csp_segment *)&segments->words[segments->used];
+    segments->places[place ^ 1] = segments->places[place];
+    segments->places[place] = segments->used;
+    segments->used = used;
+    uint32_t *ways = csp_segment_ways(segment);
+    memcpy(ways, outcome->ways, CSP_SEGMENT_WAYS * sizeof *ways);
+    if (UNLIKELY(outcome->count > CSP_SEGMENT_WAYS))
+        memcpy(ways, outcome->ways, outcome->count * sizeof *ways);
+    return segment;
+}
+
 /* Null when there is no room, or no place for such a sum. */
 static const struct csp_segment *remember(struct csp_segments *segments,
                                           const struct csp_segment_key *key,
                                           struct csp_block_table *table,
                                           const struct outcome *outcome)
 {
-    uint32_t kept = segments->sums_up ? 0 : outcome->count;
-    uint32_t size = HEAD_WORDS + (kept + 1) / 2;
-    struct csp_segment *segment = (struct csp_segment *)&segments->words[segments->used];
-    if (segments->used + size > CSP_SEGMENTS_WORDS)
-        return NULL;
     csp_segment_sums sums = segments->sums_up ? sum_up(table, outcome->ways, outcome->count)
                                               : (csp_segment_sums)outcome->count << 32;
-    if ((uint32_t)sums > CSP_SEGMENT_INSTRUCTIONS)
+    struct csp_segment *segment = NULL;
+    if ((uint32_t)sums <= CSP_SEGMENT_INSTRUCTIONS)
+        segment = take_place(segments, csp_segment_place(key), outcome);
+    if (!segment)
         return NULL;
     uint32_t last = outcome->ways[outcome->count - 1],
              block = last - outcome->taken * CSP_WAY_UNITS;
@@ -103,13 +134,6 @@ static const struct csp_segment *remember(struct csp_segments *segments,
                                     .sums = sums,
                                     .last = block | (uint32_t)outcome->taken << 31,
                                     .link = link};
-    memcpy(segment->ways, outcome->ways, CSP_SEGMENT_WAYS * sizeof *segment->ways);
-    if (UNLIKELY(kept > CSP_SEGMENT_WAYS))
-        memcpy(segment->ways, outcome->ways, kept * sizeof *segment->ways);
-    uint32_t *place = csp_segment_place(segments, key);
-    *place_beside(segments, place) = *place;
-    *place = segments->used;
-    segments->used += size;
     return segment;
 }
 
@@ -157,8 +181,8 @@ static void resolve(struct csp_segments *segments, const struct csp_regions *reg
 /* ---- several at once ---- */
 
 /* A window that was cut anywhere begins and ends with segments that come once: a stretch with more
- * of them has many. */
-enum { LEARN_AT = 2, LANES = 4, LANE_ATOMS = 64 };
+ * of them has many. What is summed up are windows so short that it takes still more of them. */
+enum { LEARN_AT = 2, LEARN_SUMS_AT = 4, LANES = 4, LANE_ATOMS = 64 };
 
 /* A segment to be walked, and its atoms, the oldest in the lowest bit. */
 struct lane {
@@ -280,7 +304,7 @@ const struct csp_segment *csp_segments_find(struct csp_segments *segments,
                                             struct csp_segment_key *key, uint32_t link)
 {
     struct csp_block_table *table = table_of(&walker->regions, key);
-    if (++segments->asked == LEARN_AT) {
+    if (++segments->asked == (segments->sums_up ? LEARN_SUMS_AT : LEARN_AT)) {
         learn(segments, &walker->regions, key);
         if (csp_segment_is_of(key->segment, key) && key->link == link)
             return key->segment;

@@ -71,8 +71,13 @@ struct csp_segment {
     csp_segment_sums sums; /* where ranges are told, only the number of those */
     uint32_t last;         /* the block that it ends with, and from bit 31 on how that came out */
     uint32_t link;         /* what follows that */
-    uint32_t ways[];       /* where ranges are told: the number of each */
 };
+
+/* Where ranges are told: the number of each. */
+static inline uint32_t *csp_segment_ways(const struct csp_segment *segment)
+{
+    return (uint32_t *)(segment + 1);
+}
 
 /* What is gathered of a segment. */
 struct csp_segment_key {
@@ -120,24 +125,30 @@ struct csp_segments {
     uint64_t addresses[CSP_STRETCH_OLD + CSP_STRETCH_BYTES]; /* oldest first */
     struct csp_segment_stamp stamps[CSP_STRETCH_STAMPS];
     uint32_t ways[CSP_STRETCH_WAYS + CSP_SEGMENT_WAYS];
-    /* What is remembered: one behind the other, and by hash where. A later one takes the
-     * place, and what was there that beside. */
-    uint32_t places[1 << CSP_SEGMENT_PLACES_BITS];
     uint32_t used; /* words */
-    uint64_t words[CSP_SEGMENTS_WORDS + CSP_SEGMENT_WAYS / 2];
+    /* What is remembered, by hash: sums in the place itself, so that one line of the cache is read
+     * for each; with ranges one behind the other, and where. A later one takes the place, and what
+     * was there that beside. */
+    union {
+        struct csp_segment sums[1 << CSP_SEGMENT_PLACES_BITS];
+        struct {
+            uint32_t places[1 << CSP_SEGMENT_PLACES_BITS];
+            uint64_t words[CSP_SEGMENTS_WORDS + CSP_SEGMENT_WAYS / 2];
+        };
+    } __attribute__((aligned(64)));
 };
 
-static inline uint32_t *csp_segment_place(struct csp_segments *segments,
-                                          const struct csp_segment_key *key)
+static inline uint32_t csp_segment_place(const struct csp_segment_key *key)
 {
     uint64_t mixed = (key->packets ^ key->start << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    return &segments->places[mixed >> (64 - CSP_SEGMENT_PLACES_BITS)];
+    return (uint32_t)(mixed >> (64 - CSP_SEGMENT_PLACES_BITS));
 }
 
-static inline const struct csp_segment *csp_segment_at(const struct csp_segments *segments,
-                                                       uint32_t word)
+static inline struct csp_segment *csp_segment_at(struct csp_segments *segments, uint32_t place,
+                                                 bool sums_up)
 {
-    return (const struct csp_segment *)&segments->words[word];
+    return sums_up ? &segments->sums[place]
+                   : (struct csp_segment *)&segments->words[segments->places[place]];
 }
 
 /* Whether it is what is remembered of a key. */

@@ -115,13 +115,13 @@ static INLINE void begin_segment(const struct gathering *gathering)
 }
 
 static INLINE void add_segment(struct csp_segments *segments, struct gathering *gathering,
-                               uint64_t packets)
+                               uint64_t packets, bool sums_up)
 {
     struct csp_segment_key *key = gathering->key++;
     key->packets = packets;
     key->start = gathering->region | gathering->word;
     key->link = gathering->link;
-    key->segment = csp_segment_at(segments, *csp_segment_place(segments, key));
+    key->segment = csp_segment_at(segments, csp_segment_place(key), sums_up);
     __builtin_prefetch(key->segment);
 }
 
@@ -222,7 +222,7 @@ static INLINE bool take_other(struct csp_segments *segments, struct gathering *g
  * once are several segments. */
 static INLINE void gather(struct csp_segments *segments, const struct csp_walker *walker,
                           uint32_t word, const struct csp_packet_reader *reader, bool takes_stamps,
-                          const uint8_t *at, const uint8_t *end)
+                          bool sums_up, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size = end - at < CSP_STRETCH_BYTES ? (uint32_t)(end - at) : CSP_STRETCH_BYTES;
     bool goes_on = end - at > size;
@@ -251,7 +251,7 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
         if (goes_on && UNLIKELY(gathering.at == end)) /* more atoms may follow */
             break;
         if (atoms)
-            add_segment(segments, &gathering, low_bytes(bytes, atoms));
+            add_segment(segments, &gathering, low_bytes(bytes, atoms), sums_up);
         if (UNLIKELY(!packet_size)) {
             if (!take_other(segments, &gathering, reader, takes_stamps, atoms, end))
                 break;

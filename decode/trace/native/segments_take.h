@@ -16,11 +16,12 @@ static INLINE uint32_t copy_ways(uint32_t *to, const struct csp_segment *segment
 {
     typedef uint32_t eight __attribute__((vector_size(32), aligned(4), may_alias));
     uint32_t count = csp_segment_ranges(segment->sums);
+    const uint32_t *ways = csp_segment_ways(segment);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < CSP_SEGMENT_WAYS; i += 8)
-        *(eight *)(to + i) = *(const eight *)(segment->ways + i);
+        *(eight *)(to + i) = *(const eight *)(ways + i);
     if (UNLIKELY(count > CSP_SEGMENT_WAYS))
-        memcpy(to, segment->ways, count * sizeof *to);
+        memcpy(to, ways, count * sizeof *to);
     return count;
 }
 
@@ -149,17 +150,17 @@ static INLINE void leave(const struct csp_segments *segments, const struct chain
 /* Takes one stretch. Returns where what was not taken begins. */
 static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct csp_walker *walker,
                                           uint32_t word, struct csp_packet_reader *reader,
-                                          bool takes_stamps, const uint8_t *at, const uint8_t *end)
+                                          bool takes_stamps, bool sums_up, const uint8_t *at,
+                                          const uint8_t *end)
 {
-    gather(segments, walker, word, reader, takes_stamps, at, end);
+    gather(segments, walker, word, reader, takes_stamps, sums_up, at, end);
     segments->asked = 0;
-    struct chain chain =
-        segments->sums_up ? chain_up(segments, walker, true) : chain_up(segments, walker, false);
+    struct chain chain = chain_up(segments, walker, sums_up);
     const struct csp_segment_key *next = &segments->keys[chain.keys];
     const uint64_t *newest = &segments->addresses[CSP_STRETCH_OLD - 1];
     if (chain.keys) {
         newest = next[-1].newest;
-        if (segments->sums_up)
+        if (sums_up)
             tell_sums(segments, &chain, walker, reader);
         else
             tell_ranges(segments, &chain, walker, reader);
@@ -182,7 +183,10 @@ const uint8_t *CSP_SEGMENTS_TAKE(struct csp_segments *segments, struct csp_walke
             !csp_walker_find_word(walker, &word) || walker->region.number >= CSP_SEGMENT_REGIONS)
             break;
         csp_segments_reserve(segments);
-        const uint8_t *behind = take_stretch(segments, walker, word, reader, takes_stamps, at, end);
+        const uint8_t *behind =
+            segments->sums_up
+                ? take_stretch(segments, walker, word, reader, takes_stamps, true, at, end)
+                : take_stretch(segments, walker, word, reader, takes_stamps, false, at, end);
         if (behind == at)
             break;
         at = behind;
