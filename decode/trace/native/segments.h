@@ -4,7 +4,7 @@
  * themselves: of a hundred segments only seven have another beginning or other atoms than some that
  * was walked before. So what was walked is remembered by where it begins and the bytes of its atom
  * packets: its ranges, or, when nobody asks for them one by one, what they add up to. What is not
- * as simple as that is left to the express lane.
+ * as simple as that is walked packet by packet.
  *
  * Where a segment begins and its packets are in the trace: to look it up, nothing need be known of
  * those before it, nor of the code. So a stretch of trace is gathered first, and what may be
@@ -171,12 +171,16 @@ const struct csp_segment *csp_segments_find(struct csp_segments *segments,
                                             const struct csp_walker *walker,
                                             struct csp_segment_key *key, uint32_t link);
 
-/* As csp_express_take. With `takes_stamps` each timestamp counts, whatever came before it. */
+/* Takes what it can of [at, end): atoms, addresses, and timestamps between them. Returns where
+ * another kind of packet begins, or one that is not complete, or what is not as simple; `at` where
+ * nothing is. Everything before must have been resolved. With `takes_stamps` each timestamp counts,
+ * whatever came before it. */
 const uint8_t *csp_segments_take(struct csp_segments *segments, struct csp_walker *walker,
                                  struct csp_packet_reader *reader, bool takes_stamps,
                                  const uint8_t *at, const uint8_t *end);
 
-/* Its two builds, as of csp_express_take. */
+/* Its two builds. csp_segments_take has made sure that the instruction set is A64 and that there
+ * is no return stack. */
 typedef const uint8_t *csp_segments_take_fn(struct csp_segments *segments,
                                             struct csp_walker *walker,
                                             struct csp_packet_reader *reader, bool takes_stamps,

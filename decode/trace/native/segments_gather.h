@@ -1,6 +1,6 @@
 /* Gathering a stretch (segments.h): which segments it has, and where they may be remembered.
  * Included by segments_take.h, once for each build. */
-#include "decode/trace/native/express_bits.h"
+#include "decode/trace/native/packet_bits.h"
 #include "decode/trace/native/segments.h"
 
 /* ---- reading bytes ---- */
@@ -16,7 +16,7 @@ static INLINE row *row_at(uint8_t *bytes, uint32_t at)
 enum { ADDRESS_MAX = 9 };
 
 /* What each byte alone begins: an atom packet, or an address packet of so many bytes, which are
- * those that express_tables.h has. */
+ * those that address_forms.h has. */
 static INLINE void read_headers(struct csp_segment_trace *trace, uint32_t at)
 {
     row byte = *row_at(trace->bytes, at), next = *row_at(trace->bytes, at + 1);
@@ -190,7 +190,7 @@ static __attribute__((noinline)) size_t take_stamp(struct csp_segments *segments
 static INLINE uint64_t read_address(const uint8_t *packet, const uint64_t *newest)
 {
     const struct address_form *form =
-        &tables.address_forms[tables.forms[header_at(csp_load64(packet))]];
+        &address_forms.forms[address_forms.numbers[header_at(csp_load64(packet))]];
     uint64_t value = take_bits(csp_load64(packet + 1), form->taken) << 2;
     return (newest[-(ptrdiff_t)form->history] & ~form->replaced) | value;
 }

@@ -178,7 +178,7 @@ const uint8_t *CSP_SEGMENTS_TAKE(struct csp_segments *segments, struct csp_walke
                                  const uint8_t *at, const uint8_t *end)
 {
     uint32_t word;
-    while (at < end && (is_atoms(*at) || tables.sizes[*at])) {
+    while (at < end && (is_atoms(*at) || address_forms.sizes[*at])) {
         if (walker->needs_address || walker->needs_context ||
             !csp_walker_find_word(walker, &word) || walker->region.number >= CSP_SEGMENT_REGIONS)
             break;

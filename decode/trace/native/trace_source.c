@@ -18,14 +18,12 @@ void csp_trace_source_init(struct csp_trace_source *source, const struct csp_tra
                            struct csp_element_batch *out, struct csp_segments *segments)
 {
     *source = (struct csp_trace_source){.state = CSP_SOURCE_UNSYNCED, .segments = segments};
-    source->express = csp_express_create();
     csp_packet_reader_init(&source->reader, config);
     csp_resolver_init(&source->resolver, config, number, code, out);
 }
 
 void csp_trace_source_free(struct csp_trace_source *source)
 {
-    csp_express_destroy(source->express);
     csp_resolver_free(&source->resolver);
 }
 
@@ -175,7 +173,7 @@ static size_t take_timestamp(struct csp_trace_source *source, const uint8_t *at,
 }
 
 /* Whether it begins atoms or an address. */
-static bool is_for_lanes(uint8_t header)
+static bool is_for_segments(uint8_t header)
 {
     return csp_packet_atoms[header] || (header >= 0x90 && header <= 0x9e);
 }
@@ -190,11 +188,9 @@ static const uint8_t *take_direct(struct csp_trace_source *source, const uint8_t
     struct csp_packet packet;
     while (at < end) {
         const uint8_t *behind = at;
-        if (is_for_lanes(*at))
+        if (is_for_segments(*at))
             behind = csp_segments_take(source->segments, walker, &source->reader,
                                        !resolver->timestamps_need_a_marker, at, end);
-        if (behind == at && is_for_lanes(*at))
-            behind = csp_express_take(source->express, walker, &source->reader, at, end);
         if (behind != at) {
             resolver->isa = 0;
             resolver->synced = false;

@@ -2,7 +2,6 @@
 #ifndef CSP_DECODE_TRACE_SOURCE_H
 #define CSP_DECODE_TRACE_SOURCE_H
 
-#include "decode/trace/native/express.h"
 #include "decode/trace/native/packet.h"
 #include "decode/trace/native/resolver.h"
 #include "decode/trace/native/segments.h"
@@ -26,8 +25,7 @@ struct csp_trace_source {
     struct csp_window_opening opening;
     size_t closing_size; /* bytes of what a window seems to have ended with, all of it read … */
     uint8_t closing[CSP_WINDOW_CLOSING_MAX]; /* … and none taken */
-    struct csp_express *express;
-    struct csp_segments *segments; /* the engine's, shared by its sources */
+    struct csp_segments *segments;           /* the engine's, shared by its sources */
     struct csp_resolver resolver;
 };
 

@@ -1,11 +1,11 @@
-/* What both express lanes read of packets, a few instructions each: inlined, for the processor that
- * the includer is compiled for. */
-#ifndef CSP_DECODE_TRACE_EXPRESS_BITS_H
-#define CSP_DECODE_TRACE_EXPRESS_BITS_H
+/* Reading packets in a few instructions each: inlined, for the processor that the includer is
+ * compiled for. */
+#ifndef CSP_DECODE_TRACE_PACKET_BITS_H
+#define CSP_DECODE_TRACE_PACKET_BITS_H
 
 #include "base/bytes.h"
-#include "decode/trace/native/express.h"
-#include "decode/trace/native/express_tables.h"
+#include "decode/trace/native/address_forms.h"
+#include "decode/trace/native/walker.h"
 
 #ifdef __BMI2__
 #include <immintrin.h>
@@ -13,19 +13,6 @@
 
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define INLINE inline __attribute__((always_inline))
-
-/* Packets are taken while so many bytes are left, which no address packet is longer than with the
- * atoms before it: nothing is read behind them. What is left then is taken from a copy with zeroes
- * behind it, which begin no packet of the lane. */
-enum { MARGIN = 16, PADDED = 2 * MARGIN };
-
-/* The lowest of eight bytes that is no atom packet, which are 11xxxxxx: 8 times its number. The
- * seventh always counts as one: so the byte behind it is there, too. */
-static INLINE unsigned first_other(uint64_t bytes)
-{
-    uint64_t others = ~(bytes & bytes << 1) & UINT64_C(0x8080808080808080);
-    return (unsigned)__builtin_ctzll(others | UINT64_C(1) << 55) - 7;
-}
 
 /* The bits of the payload that a form takes, one behind the other. */
 static INLINE uint64_t take_bits(uint64_t payload, uint64_t taken)
