@@ -1,5 +1,6 @@
-/* The two builds of segments, for any processor and for those with AVX2, on the same traces: every
- * byte of every element is the same. Linked with -Wl,--wrap of the latter. */
+/* The two builds of segments, for any processor and for those with AVX2, and no segments at all, on
+ * the same traces: every byte of every element is the same. Linked with -Wl,--wrap of the build for
+ * AVX2. */
 #include "unit.h"
 
 #include "decode/trace/native/segments.h"
@@ -18,8 +19,8 @@ enum { STEPS = 1500 };
 
 csp_segments_take_fn __wrap_csp_segments_take_avx2, __real_csp_segments_take_avx2;
 
-/* Which of the two is taken now, and how many calls of each had something to take. */
-enum build { AVX2, ANYWHERE, BUILDS };
+/* How it is decoded now, and how many calls of each had something to take. */
+enum build { AVX2, ANYWHERE, PACKET_BY_PACKET, BUILDS };
 static enum build build;
 static unsigned calls[BUILDS];
 
@@ -28,9 +29,11 @@ const uint8_t *__wrap_csp_segments_take_avx2(struct csp_segments *segments,
                                              struct csp_packet_reader *reader, bool takes_stamps,
                                              const uint8_t *at, const uint8_t *end)
 {
-    csp_segments_take_fn *take =
-        build == AVX2 ? __real_csp_segments_take_avx2 : csp_segments_take_anywhere;
-    const uint8_t *behind = take(segments, walker, reader, takes_stamps, at, end);
+    const uint8_t *behind = at;
+    if (build == AVX2)
+        behind = __real_csp_segments_take_avx2(segments, walker, reader, takes_stamps, at, end);
+    else if (build == ANYWHERE)
+        behind = csp_segments_take_anywhere(segments, walker, reader, takes_stamps, at, end);
     calls[build] += behind != at;
     return behind;
 }
@@ -53,19 +56,25 @@ static struct elements decode(struct csp_generated_trace *trace, enum build by, 
     return got;
 }
 
-/* Whoever is first finds nothing in the block tables, and fills them for the other. */
+static void check_same(const struct elements *one, const struct elements *other, uint64_t seed)
+{
+    size_t count = one->list.len < other->list.len ? one->list.len : other->list.len;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(&one->list.data[i], &other->list.data[i], sizeof one->list.data[i]))
+            fail_msg("seed %" PRIu64 ": element %zu of %zu differs", seed, i, count);
+    assert_int_equal(one->list.len, other->list.len);
+}
+
+/* Whoever is first finds nothing in the block tables, and fills them for the others. */
 static void compare(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
 {
-    enum build first = seed & 1 ? ANYWHERE : AVX2;
-    struct elements one = decode(trace, first, piece);
-    struct elements other = decode(trace, AVX2 + ANYWHERE - first, piece);
-    size_t count = one.list.len < other.list.len ? one.list.len : other.list.len;
-    for (size_t i = 0; i < count; i++)
-        if (memcmp(&one.list.data[i], &other.list.data[i], sizeof one.list.data[i]))
-            fail_msg("seed %" PRIu64 ": element %zu of %zu differs", seed, i, count);
-    assert_int_equal(one.list.len, other.list.len);
-    csp_vec_free(&one.list);
-    csp_vec_free(&other.list);
+    struct elements first = decode(trace, (enum build)(seed % BUILDS), piece);
+    for (unsigned i = 1; i < BUILDS; i++) {
+        struct elements other = decode(trace, (enum build)((seed + i) % BUILDS), piece);
+        check_same(&first, &other, seed);
+        csp_vec_free(&other.list);
+    }
+    csp_vec_free(&first.list);
 }
 
 static void on_random_traces(void **state)

@@ -84,7 +84,7 @@ static INLINE void tell_sums(const struct csp_segments *segments, const struct c
         CSP_STRETCH_NUMBER(csp_segment_ranges(chain->sums), (chain->sums >> 48) - element->taken);
     element->a = first->code.base + 4 * (uint64_t)(uint32_t)begin;
     element->b = last->code.base + way->end;
-    for (uint32_t i = 0; i < segments->stamp_count && segments->stamps[i].keys <= chain->keys; i++)
+    for (uint32_t i = 0; i < segments->stamp_count && segments->stamps[i].keys < chain->keys; i++)
         tell_stamp(&segments->stamps[i], walker, reader);
 }
 
@@ -107,6 +107,16 @@ static INLINE void tell_ways(const struct csp_walker *walker, const struct csp_r
     }
 }
 
+/* Those behind the last segment, and so behind what that led to. */
+static INLINE void tell_last_stamps(const struct csp_segments *segments, const struct chain *chain,
+                                    const struct csp_walker *walker,
+                                    struct csp_packet_reader *reader)
+{
+    for (uint32_t i = 0; i < segments->stamp_count && segments->stamps[i].keys <= chain->keys; i++)
+        if (segments->stamps[i].keys == chain->keys)
+            tell_stamp(&segments->stamps[i], walker, reader);
+}
+
 /* Each range, and timestamps between them. */
 static INLINE void tell_ranges(const struct csp_segments *segments, const struct chain *chain,
                                const struct csp_walker *walker, struct csp_packet_reader *reader)
@@ -117,7 +127,7 @@ static INLINE void tell_ranges(const struct csp_segments *segments, const struct
     const uint32_t *ways = segments->ways;
     for (uint32_t keys = 0; keys < chain->keys; leg += keys == leg->end) {
         uint32_t end = leg->end < chain->keys ? leg->end : chain->keys;
-        bool is_stamp = stamp < stamps_end && stamp->keys <= end;
+        bool is_stamp = stamp < stamps_end && stamp->keys <= end && stamp->keys < chain->keys;
         keys = is_stamp ? stamp->keys : end;
         if (keys) { /* a leg may have none */
             const uint32_t *ways_end = segments->ways + segments->keys[keys - 1].ways;
@@ -127,8 +137,6 @@ static INLINE void tell_ranges(const struct csp_segments *segments, const struct
         if (is_stamp)
             tell_stamp(stamp++, walker, reader);
     }
-    for (; stamp < stamps_end && stamp->keys <= chain->keys; stamp++)
-        tell_stamp(stamp, walker, reader);
 }
 
 /* Tells the walker where the last segment leads. */
@@ -165,6 +173,7 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
         else
             tell_ranges(segments, &chain, walker, reader);
         leave(segments, &chain, walker);
+        tell_last_stamps(segments, &chain, walker, reader);
     }
     if (next->newest != newest)
         csp_walker_jump(walker, *next->newest, 0);
