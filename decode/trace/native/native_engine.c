@@ -179,7 +179,7 @@ static void destroy(struct csp_engine *base)
 
 void csp_engine_native_sum_up(struct csp_engine *base)
 {
-    from_base(base)->segments->sums_up = true;
+    csp_segments_sum_up(from_base(base)->segments);
 }
 
 static const struct csp_engine_ops operations = {feed, flush, stats, destroy};

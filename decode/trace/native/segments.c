@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 /* ---- remembering ---- */
@@ -54,18 +55,47 @@ void csp_segments_reserve(struct csp_segments *segments)
         forget(segments);
 }
 
+/* The last of a thread that was not needed any more. Live recording makes engines by the hundred a
+ * second, and clearing 2 MB for each takes as long as decoding many windows. */
+static pthread_key_t spare;
+
+static void make_spare_key(void)
+{
+    if (pthread_key_create(&spare, free))
+        abort();
+}
+
+static struct csp_segments *take_spare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_spare_key);
+    struct csp_segments *segments = pthread_getspecific(spare);
+    pthread_setspecific(spare, NULL);
+    return segments;
+}
+
 struct csp_segments *csp_segments_create(void)
 {
     enum { LARGE_PAGE = 2 << 20 }; /* which the system may map as one: it is read all over */
     _Static_assert(sizeof(struct csp_segments) <= LARGE_PAGE, "one page");
-    struct csp_segments *segments = csp_calloc_table(1, LARGE_PAGE);
+    struct csp_segments *segments = take_spare();
+    if (!segments)
+        segments = csp_calloc_table(1, LARGE_PAGE);
+    segments->sums_up = false;
     forget(segments);
     return segments;
 }
 
 void csp_segments_destroy(struct csp_segments *segments)
 {
-    free(segments);
+    free(take_spare());
+    pthread_setspecific(spare, segments);
+}
+
+void csp_segments_sum_up(struct csp_segments *segments)
+{
+    segments->sums_up = true;
+    memset(segments->sums, 0, sizeof segments->sums);
 }
 
 static csp_segment_sums sum_up(const struct csp_block_table *table, const uint32_t *ways,

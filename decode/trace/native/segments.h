@@ -161,6 +161,8 @@ static inline bool csp_segment_is_of(const struct csp_segment *segment,
 /* Ranges are told one by one, unless it sums up. */
 struct csp_segments *csp_segments_create(void);
 void csp_segments_destroy(struct csp_segments *segments);
+/* From now on, before anything was taken. */
+void csp_segments_sum_up(struct csp_segments *segments);
 
 /* Makes sure that there is room for the segments of a stretch: forgets all if need be. */
 void csp_segments_reserve(struct csp_segments *segments);
