@@ -308,11 +308,19 @@ static void count_or_prepare(void *user, unsigned worker)
         count_samples(gen);
 }
 
+/* Whether call probes will be made of the debug information. */
+static bool rebuilds_call_probes(const struct csp_profgen *gen)
+{
+    const struct csp_program *program = &gen->program;
+    return program->uses_probes && !program->probes.has_call_probes && !gen->options.bolt &&
+           !gen->options.skip_symbolization;
+}
+
 /* Beside that, what the call probes will be looked up in is read: it takes as long as unwinding. */
 static void count_and_prepare(struct csp_profgen *gen)
 {
     enum { BOTH = 2 };
-    if (gen->program.uses_probes && gen->options.threads > 1)
+    if (rebuilds_call_probes(gen) && gen->options.threads > 1)
         csp_parallel(BOTH, count_or_prepare, gen);
     else
         count_samples(gen);

@@ -5,7 +5,7 @@ set -u
 command=gen
 . "${CSPROF_SOURCE:?}/tests/cli/expect_failure.sh"
 
-needs clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22
+needs clang-22 ld.lld-22 llvm-strip-22 llvm-nm-22 llvm-objdump-22 llvm-readelf-22
 cat >program.c <<'END'
 static __attribute__((noinline)) int callee(int n) { n *= FACTOR; __asm__ volatile("" ::"r"(n)); return n; }
 static void exit_now(void) { __asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }
@@ -103,6 +103,22 @@ done
 "$csprof" gen -q --perfscript script -b good -o preagg --format preagg 2>messages &&
     "$csprof" gen -q --perfscript script -b without-probes -o output --format preagg 2>messages &&
     cmp -s preagg output || fail "BOLT without probes: $(cat messages)"
+
+# What BOLT reads needs no debug information, so a damaged line table is nobody's concern, with any
+# number of threads. A profile needs it.
+lines_at=$(llvm-readelf-22 -SW good | sed -n 's/.* \.debug_line  *PROGBITS  *[0-9a-f]*  *\([0-9a-f]*\) .*/\1/p')
+cp good damaged-lines
+printf '\377' | dd of=damaged-lines bs=1 seek=$((0x$lines_at + 4)) conv=notrunc status=none # the version
+for format in fdata text; do
+    for threads in 1 2; do
+        "$csprof" gen -q --mode flat --perfscript script -b damaged-lines -o output --format "$format" \
+            --threads "$threads" 2>"messages-$format-$threads"
+    done
+    cmp -s "messages-$format-1" "messages-$format-2" ||
+        fail "damaged lines, $format: $(cat "messages-$format-1") / $(cat "messages-$format-2")"
+done
+grep version messages-fdata-1 && fail 'damaged lines matter to BOLT'
+grep -q version messages-text-1 || fail "damaged lines go unnoticed: $(cat messages-text-1)"
 
 # A recording and another build of its program.
 if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" ]; then
