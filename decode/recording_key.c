@@ -8,11 +8,18 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-static void digest_bytes(const void *data, size_t size, uint8_t digest[16])
+enum { PIECE = 1 << 20 }; /* of a recording, whose pages are given back when it is hashed */
+
+static void to_canonical(XXH128_hash_t hash, uint8_t digest[16])
 {
     XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits(data, size));
+    XXH128_canonicalFromHash(&canonical, hash);
     memcpy(digest, canonical.digest, 16);
+}
+
+static void digest_bytes(const void *data, size_t size, uint8_t digest[16])
+{
+    to_canonical(XXH3_128bits(data, size), digest);
 }
 
 static void add_digest(struct csp_buf *key, const uint8_t digest[16])
@@ -23,7 +30,17 @@ static void add_digest(struct csp_buf *key, const uint8_t digest[16])
 
 void csp_recording_digest(const struct csp_recording *recording, uint8_t digest[16])
 {
-    digest_bytes(recording->file.data, recording->file.size, digest);
+    const struct csp_file *file = &recording->file;
+    XXH3_state_t *state = XXH3_createState();
+    XXH3_128bits_reset(state);
+    for (size_t at = 0; at < file->size; at += PIECE) {
+        size_t left = file->size - at, size = left < PIECE ? left : PIECE;
+        csp_file_expect(file, at, size);
+        XXH3_128bits_update(state, file->data + at, size);
+        csp_file_done(file, at, size);
+    }
+    to_canonical(XXH3_128bits_digest(state), digest);
+    XXH3_freeState(state);
 }
 
 void csp_recording_outline(const struct csp_recording *recording,

@@ -260,13 +260,14 @@ static int fold_samples(struct reader *reader, struct csp_recording *recording,
                         const struct csp_recording_how *how, struct csp_diag *diag)
 {
     struct csp_profgen *gen = reader->gen;
+    int error = note_recording(gen, recording, diag);
+    if (error)
+        return error;
     if (!gen->folding)
         gen->folding = csp_folding_begin(gen, how->threads ? how->threads : 1);
     reader->folding = gen->folding;
     reader->set = csp_folding_set(gen->folding, 0);
-    int error = decode_in_parts(reader, recording, how, diag);
-    if (!error)
-        error = note_recording(gen, recording, diag);
+    error = decode_in_parts(reader, recording, how, diag);
     csp_folding_decide(gen->folding);
     return error;
 }
