@@ -61,7 +61,7 @@ static int fail_absent(const struct csp_program *program, struct csp_recording *
     const struct csp_image *image;
     char id[41];
     csp_build_id_text(&program->build_id, id);
-    if (!csp_recording_most_sampled(recording, &number, &image))
+    if (csp_recording_most_sampled(recording, &number, &image, NULL) || number == CSP_NO_PROGRAM)
         return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", name,
                         program->path, id[0] ? id : "none");
     return csp_fail(diag, CSP_ERR_INPUT,

@@ -69,12 +69,13 @@ static size_t highest(const uint64_t *counts, size_t count)
     return best;
 }
 
-bool csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
-                                const struct csp_image **image)
+int csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
+                               const struct csp_image **image, struct csp_diag *diag)
 {
     struct csp_records *records;
-    if (csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, NULL))
-        return false;
+    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
+    if (error)
+        return error;
     size_t files = csp_spaces_binary_count(csp_recording_spaces(recording));
     struct programs programs = {
         .recording = recording,
@@ -88,13 +89,12 @@ bool csp_recording_most_sampled(struct csp_recording *recording, uint32_t *numbe
         program_record(&programs, &record);
     csp_records_close(records);
     size_t best = highest(programs.samples, files);
-    bool any = programs.samples[best] != 0;
-    *number = (uint32_t)best;
+    *number = programs.samples[best] ? (uint32_t)best : CSP_NO_PROGRAM;
     *image = programs.images[best];
     csp_map_free(&programs.of_process);
     free(programs.samples);
     free(programs.images);
-    return any;
+    return 0;
 }
 
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
@@ -109,7 +109,10 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
 {
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     const struct csp_image *image;
-    if (!csp_recording_most_sampled(recording, number, &image))
+    int error = csp_recording_most_sampled(recording, number, &image, diag);
+    if (error)
+        return error;
+    if (*number == CSP_NO_PROGRAM)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s has no samples with callchains that would tell which program to make "
                         "a profile of: name it with -b",

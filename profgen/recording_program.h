@@ -4,9 +4,11 @@
 
 #include "decode/recording.h"
 
-/* The number in csp_spaces of the program with the most samples, and where its file was found, or
- * null. False where no sample tells. */
-bool csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
-                                const struct csp_image **image);
+#define CSP_NO_PROGRAM UINT32_MAX
+
+/* The number in csp_spaces of the program with the most samples, or CSP_NO_PROGRAM where no sample
+ * tells, and where its file was found, or null. Errors: those of csp_records_open. */
+int csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
+                               const struct csp_image **image, struct csp_diag *diag);
 
 #endif
