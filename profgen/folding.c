@@ -179,6 +179,7 @@ bool csp_folding_end(struct csp_folding *folding)
         any |= part->any;
     }
     gen->stats.distinct_samples = csp_distinct_count(&folding->distinct);
+    gen->stats.distinct_samples_is_estimate = folding->distinct.skipped_bits != 0;
     return any;
 }
 

@@ -1,6 +1,7 @@
 /* Samples that become counters as they come, a batch at a time, and are forgotten: where nobody
  * wants the aggregate (profgen/aggregate.h), which holds them all. The profile and what is told of
- * it are the same.
+ * it are the same, but how many samples were distinct is an estimate beyond CSP_DISTINCT_MAX
+ * (base/distinct.h).
  *
  * Each thread has a set to add to, which keeps what an aggregate does. Whether there are contexts
  * is decided by the first sample with a callchain: until then all are kept. */

@@ -73,6 +73,7 @@ struct csp_profgen_stats {
     struct csp_sample_set_stats samples;
     struct csp_sample_check_stats checks;
     uint64_t distinct_samples;
+    bool distinct_samples_is_estimate;
     struct csp_perf_script_stats text;
     struct csp_unwind_stats unwind;
     struct csp_generate_stats generate;

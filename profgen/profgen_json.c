@@ -62,6 +62,8 @@ void csp_profgen_json(const struct csp_profgen *gen, struct csp_json *json)
     json_samples(&stats->samples, json);
     json_checks(&stats->checks, json);
     csp_json_number(json, "distinct_samples", stats->distinct_samples);
+    if (stats->distinct_samples_is_estimate)
+        csp_json_bool(json, "distinct_samples_is_estimate", true);
     json_unwind(&stats->unwind, json);
     csp_json_number(json, "unwound_contexts", stats->unwound_contexts);
     csp_json_number(json, "range_counters", stats->range_counters);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Without the cache, csprof gen makes counters of the samples of a recording as they come and forgets
 # them; an aggregate keeps them all. Whatever the mode, the number of threads and of recordings: the
-# profile is the same, and so is every statistic, also of many more samples than are held at a time.
+# profile is the same, and so is every statistic, also of many more samples than are held at a time
+# (up to a million distinct ones, beyond which their number is an estimate, and said to be one).
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
