@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/distinct.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <xxhash.h>
@@ -42,6 +43,8 @@ struct csp_folding *csp_folding_begin(struct csp_profgen *gen, unsigned threads)
         part->set = (struct csp_sample_set){.contexts = true, .keep_all = true};
         part->checker = csp_sample_checker_begin(&part->set, &gen->program, gen->options.rules);
     }
+    if (gen->options.mode != CSP_PROFGEN_AUTO)
+        csp_profgen_decide_mode(gen, false);
     return folding;
 }
 
@@ -158,13 +161,18 @@ void csp_folding_decide(struct csp_folding *folding)
     csp_profgen_decide_mode(folding->gen, false);
 }
 
+static void fold_rest(void *user, unsigned thread)
+{
+    struct csp_folding *folding = user;
+    fold(folding, &folding->parts[thread]);
+}
+
 bool csp_folding_end(struct csp_folding *folding)
 {
     struct csp_profgen *gen = folding->gen;
     struct part *first = &folding->parts[0];
     bool any = false;
-    for (unsigned i = 0; i < folding->threads; i++)
-        fold(folding, &folding->parts[i]);
+    csp_parallel(folding->threads, fold_rest, folding);
     for (unsigned i = folding->threads; i--;) {
         struct part *part = &folding->parts[i];
         gen->set.saturated += part->set.saturated;

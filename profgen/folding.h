@@ -4,7 +4,8 @@
  * (base/distinct.h).
  *
  * Each thread has a set to add to, which keeps what an aggregate does. Whether there are contexts
- * is decided by the first sample with a callchain: until then all are kept. */
+ * is decided by the first sample with a callchain, where the mode does not say: until then all are
+ * kept. */
 #ifndef CSP_PROFGEN_FOLDING_H
 #define CSP_PROFGEN_FOLDING_H
 
