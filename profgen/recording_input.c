@@ -248,10 +248,13 @@ static int add_samples(struct reader *reader, struct csp_recording *recording,
 }
 
 /* Whether nobody wants the recording's aggregate, but only what becomes of its samples: not to be
- * kept, watched, written, or added to samples that were. */
+ * kept, watched, written, or added to samples that were. Contexts by lines are one thread's, as
+ * lines are looked up one at a time. */
 static bool may_fold(const struct csp_profgen *gen, const struct csp_recording_how *how)
 {
-    bool lines = !gen->program.uses_probes;
+    enum csp_profgen_mode mode = gen->options.mode;
+    bool flat = mode == CSP_PROFGEN_FLAT || mode == CSP_PROFGEN_LINE_FLAT;
+    bool lines = !gen->program.uses_probes && !flat;
     return !how->watch && !gen->options.aggregate && !gen->options.store &&
            !gen->set.stats.samples && (how->threads <= 1 || !lines);
 }
