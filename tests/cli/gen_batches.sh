@@ -6,14 +6,29 @@
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-needs clang-22 ld.lld-22
+needs clang-22 ld.lld-22 python3
 needs_emulator
 cd "$work" || exit 1
 . "$CSPROF_SOURCE/tests/cli/small_program.sh"
-sed -i 's/i < 3000/i < 60000/' program.c
+sed -i 's/i < 3000/i < 100000/' program.c
 build program
-record_emulated data1 ./program --seed 1 --period 101 --window 40
-record_emulated data2 ./program --seed 2 --period 211 --window 100
+record_emulated data1 ./program --seed 1 --period 67 --window 60
+record_emulated data2 ./program --seed 2 --period 101 --window 100
+
+# without_callchains FROM: standard input with the first FROM user callchains and every second one after
+# them turned into the kernel's, by their PERF_CONTEXT_USER
+without_callchains() {
+    python3 -c '
+import re, sys
+first, seen = int(sys.argv[1]), 0
+def turned(context):
+    global seen
+    seen += 1
+    return b"\x80" + 7 * b"\xff" if seen <= first or seen % 2 else context.group()
+sys.stdout.buffer.write(re.sub(b"\x00\xfe" + 6 * b"\xff", turned, sys.stdin.buffer.read()))' "$1"
+}
+without_callchains 30000 <data1 >some
+without_callchains 1000000000 <data1 >none
 
 # gen NAME ARGUMENT...: NAME, and NAME.json
 gen() {
@@ -24,21 +39,26 @@ gen() {
     [ -s "$name.prof" ] || fail "$name: $(cat messages)"
 }
 
-"$csprof" gen -q --no-cache -b program --format aggregate -o one -i data1 || fail "no aggregate of one"
-"$csprof" gen -q --no-cache -b program --format aggregate -o two -i data1 -i data2 || fail "no aggregate of two"
-gen used --aggregate one
-used=$(sed -n 's/.*"used": \([0-9]*\),$/\1/p' used.json)
-[ "$used" -gt 20000 ] || fail "$used samples are too few for several batches"
-for mode in cs flat dwarf-cs dwarf-flat; do
-    for inputs in "one -i data1" "two -i data2 -i data1"; do
-        aggregate=${inputs%% *}
-        gen kept --mode "$mode" --aggregate "$aggregate"
+# same_in_batches MODES RECORDING...: counted as they come, and of their aggregate
+same_in_batches() {
+    local modes=$1 mode threads
+    shift
+    "$csprof" gen -q --no-cache -b program --format aggregate -o kept "${@/#/--perfdata=}" || fail "no aggregate of $*"
+    for mode in $modes; do
+        gen kept --mode "$mode" --aggregate kept
         for threads in 1 2 7; do
-            # shellcheck disable=SC2086
-            gen folded --mode "$mode" --threads "$threads" ${inputs#* }
-            cmp folded.prof kept.prof || fail "$mode, $inputs, $threads threads: another profile"
-            diff folded.json kept.json || fail "$mode, $inputs, $threads threads: other statistics"
+            gen folded --mode "$mode" --threads "$threads" "${@/#/--perfdata=}"
+            cmp folded.prof kept.prof || fail "$mode, $*, $threads threads: another profile"
+            diff folded.json kept.json || fail "$mode, $*, $threads threads: other statistics"
         done
     done
-done
+}
+
+same_in_batches 'auto flat dwarf-cs dwarf-flat' data1
+used=$(sed -n 's/.*"used": \([0-9]*\),$/\1/p' kept.json)
+[ "$used" -gt 100000 ] || fail "$used samples are too few for five batches of each of two threads"
+same_in_batches 'cs flat dwarf-cs dwarf-flat' data2 data1
+same_in_batches 'auto cs flat' some
+same_in_batches 'auto flat dwarf-flat' none
+same_in_batches 'auto' some none
 exit "$failed"
