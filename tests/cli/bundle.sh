@@ -40,6 +40,7 @@ for input in unpacked/input/*; do # blocks are compressed
     "$csprof" gen -q -i "$input" -b unpacked/program/program --format text -o text || fail "$input"
 done
 for word in secret-site secret-data "$work" "$(hostname)" "$(uname -r)"; do
+    [ ${#word} -ge 5 ] || continue # fewer letters are in many a file by chance
     ! zstd -dqc ../scrubbed | grep -qaF "$word" || fail "scrubbed, but it has '$word'"
 done
 ! zstd -dqc ../recordings | grep -qa "secret-data" || fail "a bundle has data of the program"
