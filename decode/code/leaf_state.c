@@ -262,6 +262,18 @@ static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
     return rule;
 }
 
+static bool is_system_call(uint32_t instruction)
+{
+    return (instruction & 0xffe0001f) == 0xd4000001;
+}
+
+/* A system call that never returns, a thread's exit, may be the last instruction of its function:
+ * a sample in it has the next function's first as its PC. */
+static bool is_behind_system_call(const struct csp_leaf_table *table, uint64_t address)
+{
+    return is_behind(table, 0, address, 1, is_system_call, is_system_call);
+}
+
 static bool stores_link_register(uint32_t instruction)
 {
     unsigned first = instruction & 31, second = instruction >> 10 & 31;
@@ -302,6 +314,10 @@ static struct csp_leaf look_up(const struct csp_leaf_table *table, uint64_t addr
     if (!table->cfi || dwarf_cfi_addrframe(table->cfi, address, &frame) != 0)
         return (struct csp_leaf){.state = state_of_code(table, address)};
     struct csp_leaf leaf = function_of(table, address);
+    if (address == leaf.start && is_behind_system_call(table, address)) {
+        free(frame);
+        return (struct csp_leaf){.state = CSP_LEAF_UNKNOWN};
+    }
     leaf.state = state_of_frame(table, frame, leaf.start, address);
     free(frame);
     enum rule rule = rule_at(table, leaf.start), next = rule_at(table, leaf.start + 4);
