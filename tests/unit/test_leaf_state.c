@@ -89,10 +89,10 @@ struct file {
 #define ADDRESS(member) (int32_t)(BASE + offsetof(struct file, member))
 
 static const uint8_t nothing_saved[20] = {
-    16, 0,    0,    0,   /* length */
-    0,  0,    0,    0,   /* a CIE */
-    1,  'z',  'R',  0,   /* addresses have the encoding given below */
-    4,  0x78, 30,        /* units of 4 bytes of code, -8 of data; return address: x30 */
+    16, 0,    0,    0,     /* length */
+    0,  0,    0,    0,     /* a CIE */
+    1,  'z',  'R',  0,     /* addresses have the encoding given below */
+    4,  0x78, 30,          /* units of 4 bytes of code, -8 of data; return address: x30 */
     1,  0x1b, 0x0c, 31, 0, /* DW_EH_PE_pcrel | DW_EH_PE_sdata4; the frame begins at SP + 0 */
 };
 
