@@ -55,10 +55,10 @@ static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf
         error = csp_profgen_unsymbolized(profgen, gen->unsymbolized.data[i], diag);
     if (!error && gen->profile_path)
         error = csp_profgen_profile(profgen, gen->profile_path, diag);
-    if (!error && gen->data_access_path)
-        error = csp_profgen_data_access(profgen, gen->data_access_path, diag);
     if (!error)
         error = read_recordings(gen, profgen, diag);
+    if (!error && gen->data_access_path)
+        error = csp_profgen_data_access(profgen, gen->data_access_path, diag);
     if (!error)
         error = csp_profgen_finish(profgen, profile, diag);
     if (!error && gen->recordings.len && !profgen->flat && !gen->options.aggregate &&

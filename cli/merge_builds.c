@@ -44,14 +44,18 @@ static int sort(const struct csp_merge_builds *merge, const struct csp_profgen *
 /* Adds the aggregates to the builds that they are of. */
 static int add_all(const struct csp_merge_builds *merge, struct csp_profgen *builds)
 {
+    struct csp_diag *diag = &merge->cli->diag;
     paths *of_builds = csp_calloc(merge->binary_count, sizeof *of_builds);
     int error = 0;
     for (size_t i = 0; i < merge->aggregate_count && !error; i++)
         error = sort(merge, builds, merge->aggregates[i], of_builds);
     for (size_t i = 0; i < merge->binary_count; i++) {
+        if (!error && !of_builds[i].len)
+            error =
+                csp_fail(diag, CSP_ERR_INPUT, "there is no aggregate of %s", merge->binaries[i]);
         if (!error)
             error = csp_profgen_aggregates(&builds[i], of_builds[i].data, of_builds[i].len,
-                                           &merge->cli->diag);
+                                           diag);
         csp_vec_free(&of_builds[i]);
     }
     free(of_builds);
@@ -63,10 +67,6 @@ static int combine(const struct csp_merge_builds *merge, struct csp_profgen *bui
 {
     struct csp_diag *diag = &merge->cli->diag;
     int error = add_all(merge, builds);
-    for (size_t i = 0; i < merge->binary_count && !error; i++)
-        if (!builds[i].any_input)
-            error =
-                csp_fail(diag, CSP_ERR_INPUT, "there is no aggregate of %s", merge->binaries[i]);
     for (size_t i = 1; i < merge->binary_count && !error; i++)
         error = csp_profgen_other_build(&builds[0], &builds[i], diag);
     return error ? error : csp_profgen_finish(&builds[0], profile, diag);

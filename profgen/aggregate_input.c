@@ -46,7 +46,7 @@ int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *agg
         error =
             csp_digests_add(&gen->inputs, &aggregate->inputs, gen->options.duplicates, path, diag);
     if (!error) {
-        csp_profgen_decide_mode(gen, aggregate->callchains);
+        csp_profgen_found(gen, aggregate->callchains);
         add_set(&gen->set, &aggregate->set);
     }
     return error;
@@ -75,14 +75,6 @@ int csp_profgen_aggregates(struct csp_profgen *gen, const char *const *paths, si
     csp_vec_free(&inputs);
     free(name);
     return error;
-}
-
-bool csp_sample_set_has_callchains(const struct csp_sample_set *set)
-{
-    for (size_t i = 0; i < set->counts.len; i++)
-        if (!(csp_sample_set_at(set, i)->leaf & CSP_LEAF_NO_CALLCHAIN))
-            return true;
-    return false;
 }
 
 void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out)

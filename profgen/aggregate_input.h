@@ -13,8 +13,6 @@ int csp_profgen_aggregates(struct csp_profgen *gen, const char *const *paths, si
 /* Adds the samples of one that was read; `path` is for messages. Errors: the latter two. */
 int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
                               const char *path, struct csp_diag *diag);
-/* Whether any sample has a callchain. */
-bool csp_sample_set_has_callchains(const struct csp_sample_set *set);
 /* Appends all samples that were added, as an aggregate. */
 void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out);
 

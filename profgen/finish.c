@@ -143,6 +143,8 @@ int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
                         "%s has no pseudo-probes, which builds are compared by "
                         "(-fpseudo-probe-for-profiling)",
                         without->program.path);
+    csp_profgen_settle_mode(gen);
+    csp_profgen_settle_mode(other);
     if (gen->flat != other->flat)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "the samples of one of %s and %s have callchains, and those of the other "
@@ -289,6 +291,7 @@ void csp_profgen_fold(struct csp_profgen *gen)
 {
     if (!gen->set.counts.len)
         return;
+    csp_profgen_settle_mode(gen);
     struct csp_sample_set none = csp_sample_set_like(&gen->set);
     check_samples(gen);
     count_samples(gen);
@@ -330,6 +333,7 @@ static void count_and_prepare(struct csp_profgen *gen)
 static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
 {
     struct csp_profgen_stats *stats = &gen->stats;
+    csp_profgen_settle_mode(gen);
     bool any = gen->folding ? csp_folding_end(gen->folding) : gen->set.counts.len;
     if (!gen->folding) {
         check_samples(gen);

@@ -43,8 +43,6 @@ struct csp_folding *csp_folding_begin(struct csp_profgen *gen, unsigned threads)
         part->set = (struct csp_sample_set){.contexts = true, .keep_all = true};
         part->checker = csp_sample_checker_begin(&part->set, &gen->program, gen->options.rules);
     }
-    if (gen->options.mode != CSP_PROFGEN_AUTO)
-        csp_profgen_decide_mode(gen, false);
     return folding;
 }
 
@@ -66,9 +64,9 @@ static bool decide(struct csp_folding *folding, struct part *part)
 {
     if (part->unwinding)
         return true;
-    if (!folding->gen->any_input && has_new_callchains(part))
+    if (!folding->gen->is_decided && has_new_callchains(part))
         csp_profgen_decide_mode(folding->gen, true);
-    return folding->gen->any_input;
+    return folding->gen->is_decided;
 }
 
 /* What a set without contexts, or with contexts alone, takes of samples. */

@@ -19,8 +19,7 @@ struct csp_folding *csp_folding_begin(struct csp_profgen *gen, unsigned threads)
 struct csp_sample_set *csp_folding_set(struct csp_folding *folding, unsigned thread);
 /* After a sample was added to the thread's set: makes counters of the batch when it is large. */
 void csp_folding_added(struct csp_folding *folding, unsigned thread);
-/* After the first recording: without a callchain in it there are no contexts, where the mode does
- * not say. */
+/* Decides the mode: without a callchain in any sample there are no contexts. */
 void csp_folding_decide(struct csp_folding *folding);
 /* Completes the counters and statistics of `gen`. Returns whether any sample was used, of which
  * gen->stats tells how many were distinct if that was asked for. */

@@ -54,6 +54,10 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
     gen->map.has_pid = options->has_pid;
     gen->map.pid = options->pid;
     gen->set.compat = options->compat;
+    /* Until the mode is known, which may be at the end. */
+    gen->set.contexts = gen->set.keep_all = true;
+    if (options->mode != CSP_PROFGEN_AUTO)
+        csp_profgen_decide_mode(gen, false);
     const struct csp_program_options program = csp_profgen_program_options(options);
     int error = csp_program_open(&gen->program, &program, diag);
     if (!error && !gen->program.uses_probes && !program.by_lines && !options->compat &&
@@ -65,16 +69,43 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
     return error;
 }
 
+/* Keeps what the mode wants of the samples that came before it was known. */
+static void keep_wanted(struct csp_profgen *gen)
+{
+    struct csp_sample_set all = gen->set;
+    if (all.stats.samples && !gen->options.aggregate)
+        gen->set = csp_sample_set_like(&all);
+    gen->set.contexts = !gen->flat || gen->options.aggregate;
+    gen->set.keep_all = gen->options.aggregate;
+    if (!all.stats.samples || gen->options.aggregate)
+        return;
+    csp_sample_set_merge(&gen->set, &all, 1);
+    csp_sample_set_free(&all);
+}
+
 void csp_profgen_decide_mode(struct csp_profgen *gen, bool has_callchains)
 {
-    if (gen->any_input)
+    if (gen->is_decided)
         return;
-    gen->any_input = true;
+    gen->is_decided = true;
     enum csp_profgen_mode mode = gen->options.mode;
     gen->flat = mode == CSP_PROFGEN_FLAT || mode == CSP_PROFGEN_LINE_FLAT ||
                 (mode == CSP_PROFGEN_AUTO && !has_callchains);
-    gen->set.contexts = !gen->flat || gen->options.aggregate;
-    gen->set.keep_all = gen->options.aggregate;
+    keep_wanted(gen);
+}
+
+void csp_profgen_found(struct csp_profgen *gen, bool has_callchains)
+{
+    if (has_callchains || gen->options.compat)
+        csp_profgen_decide_mode(gen, has_callchains);
+}
+
+void csp_profgen_settle_mode(struct csp_profgen *gen)
+{
+    if (gen->folding)
+        csp_folding_decide(gen->folding);
+    else
+        csp_profgen_decide_mode(gen, csp_sample_set_has_callchains(&gen->set));
 }
 
 int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *input,
@@ -101,7 +132,7 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
         error = csp_profgen_note_input(gen, &source, diag);
     if (!error) {
         uint64_t used_before = gen->stats.text.mappings_used;
-        csp_profgen_decide_mode(gen, has_callchains);
+        csp_profgen_found(gen, has_callchains);
         /* The mappings of one text tell nothing of another one. */
         csp_address_map_free(&gen->map);
         error = csp_perf_script_read(&source, &gen->map, &gen->set, gen->options.threads,
@@ -156,6 +187,7 @@ int csp_profgen_profile(struct csp_profgen *gen, const char *path, struct csp_di
 
 int csp_profgen_data_access(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
+    csp_profgen_settle_mode(gen);
     if (!gen->flat || gen->program.uses_probes)
         return csp_fail(diag, CSP_ERR_USAGE,
                         "only flat profiles by lines hold types: ask for --mode dwarf-flat");

@@ -30,7 +30,7 @@
 #include "profgen/unwind.h"
 
 enum csp_profgen_mode {
-    CSP_PROFGEN_AUTO, /* contexts when the samples have callchains */
+    CSP_PROFGEN_AUTO, /* contexts when any samples have callchains */
     CSP_PROFGEN_CONTEXTS,
     CSP_PROFGEN_FLAT,
     CSP_PROFGEN_LINE_CONTEXTS, /* by debug lines, though there may be probes */
@@ -101,7 +101,8 @@ struct csp_profgen {
     struct csp_across_stats across;
     struct csp_folding *folding; /* what is counted without having been kept, or null */
     bool flat;
-    bool any_input, counters_given;
+    bool is_decided; /* `flat` is */
+    bool counters_given;
 };
 
 /* How the binary is read. */
@@ -138,8 +139,13 @@ int csp_profgen_other_build(struct csp_profgen *gen, struct csp_profgen *other,
  * csp_digest_input. */
 int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *input,
                            struct csp_diag *diag);
-/* What the automatic mode becomes, when the first samples are to be added. */
+/* Decides what the automatic mode becomes, unless that was done. */
 void csp_profgen_decide_mode(struct csp_profgen *gen, bool has_callchains);
+/* Decides it by samples that are to be added: whichever input comes first, any with callchains is
+ * reason for contexts. With `compat` the first input decides. */
+void csp_profgen_found(struct csp_profgen *gen, bool has_callchains);
+/* Decides it by the samples that were added. */
+void csp_profgen_settle_mode(struct csp_profgen *gen);
 /* What addresses are relative to in counters that are read or written. */
 uint64_t csp_profgen_base(const struct csp_profgen *gen);
 /* Makes the profile and appends it to `out`. Errors: CSP_ERR_INPUT when it would be empty: the

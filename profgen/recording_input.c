@@ -36,8 +36,8 @@ static int on_sample(void *user, const struct csp_sample *sample)
     const struct csp_recording_watch *watch = reader->watch;
     if (watch && watch->counts && !watch->counts(watch->user, sample))
         return 0;
-    if (!reader->set)
-        csp_profgen_decide_mode(reader->gen, sample->callchain_len != 0);
+    if (!reader->set && reader->gen->options.compat)
+        csp_profgen_found(reader->gen, sample->callchain_len != 0);
     uint64_t leaf = csp_sample_mapper_add(&reader->mapper, sample);
     if (reader->folding)
         csp_folding_added(reader->folding, 0);
@@ -270,9 +270,7 @@ static int fold_samples(struct reader *reader, struct csp_recording *recording,
         gen->folding = csp_folding_begin(gen, how->threads ? how->threads : 1);
     reader->folding = gen->folding;
     reader->set = csp_folding_set(gen->folding, 0);
-    error = decode_in_parts(reader, recording, how, diag);
-    csp_folding_decide(gen->folding);
-    return error;
+    return decode_in_parts(reader, recording, how, diag);
 }
 
 int csp_recording_aggregate(struct csp_profgen *gen, struct csp_recording *recording,

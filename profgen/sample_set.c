@@ -220,6 +220,14 @@ void csp_sample_set_warn(const struct csp_sample_set *set, struct csp_diag *diag
                  (unsigned long long)set->saturated);
 }
 
+bool csp_sample_set_has_callchains(const struct csp_sample_set *set)
+{
+    for (size_t i = 0; i < set->counts.len; i++)
+        if (!(csp_sample_set_at(set, i)->leaf & CSP_LEAF_NO_CALLCHAIN))
+            return true;
+    return false;
+}
+
 static struct csp_sample_outcome rejected(enum csp_reject reason, bool truncated)
 {
     return (struct csp_sample_outcome){CSP_INTERN_NONE, (uint8_t)reason, truncated};

@@ -171,6 +171,8 @@ static inline struct csp_sample_set csp_sample_set_like(const struct csp_sample_
 
 void csp_sample_set_add(struct csp_sample_set *set, const struct csp_program *program,
                         const struct csp_sample *sample);
+/* Whether any sample has a callchain. */
+bool csp_sample_set_has_callchains(const struct csp_sample_set *set);
 /* Forgets the samples; branches, callers and statistics stay. */
 void csp_sample_set_clear(struct csp_sample_set *set);
 void csp_sample_set_free(struct csp_sample_set *set);

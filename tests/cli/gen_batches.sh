@@ -61,4 +61,5 @@ same_in_batches 'cs flat dwarf-cs dwarf-flat' data2 data1
 same_in_batches 'auto cs flat' some
 same_in_batches 'auto flat dwarf-flat' none
 same_in_batches 'auto' some none
+same_in_batches 'auto' none some
 exit "$failed"

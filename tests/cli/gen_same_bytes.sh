@@ -4,7 +4,7 @@
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-needs clang-22 ld.lld-22
+needs clang-22 ld.lld-22 python3
 needs_emulator
 cd "$work" || exit 1
 
@@ -44,11 +44,12 @@ cat text1 elsewhere >both
 { grep PERF_RECORD_MMAP text1; awk '/PERF_RECORD_MMAP/ { next } { block = block $0 "\n" } /^ 0x/ { blocks[n++] = block; block = "" }
     END { while (n) printf "%s", blocks[--n] }' text1; } >backwards
 
-# same WHAT WANT ARGUMENT...: the profile, and every statistic
+# same WHAT WANT ARGUMENT...: the profile, and every statistic, by each of these
+modes='cs flat dwarf-cs dwarf-flat'
 same() {
     local what=$1 want=$2
     shift 2
-    for mode in cs flat dwarf-cs dwarf-flat; do
+    for mode in $modes; do
         "$csprof" gen --json -b program --mode $mode --format text -o got "$@" 2>messages |
             grep -v '"output"' >got.json
         [ -s got ] || fail "$what, $mode: $(cat messages)"
@@ -75,5 +76,30 @@ same "two texts, the other one first" texts --perfscript elsewhere --perfscript 
 cmp one.cs texts.cs || fail "one text is not the same as two"
 same "two recordings" recordings -i data1 -i data2
 same "two recordings, the other one first" recordings -i data2 -i data1 --threads 2
+# Some inputs without callchains: there are contexts if any has some, whichever comes first.
+grep -v '^[[:space:]]*[0-9a-f]*$' elsewhere >without
+python3 -c '
+import sys
+sys.stdout.buffer.write(sys.stdin.buffer.read().replace(b"\x00\xfe" + 6 * b"\xff", b"\x80" + 7 * b"\xff"))' <data2 >data_without
+modes=auto
+same "texts" mixed_texts --perfscript text1 --perfscript without
+same "texts, the one without first" mixed_texts --perfscript without --perfscript text1 --threads 3
+same "recordings" mixed_recordings -i data1 -i data_without
+same "recordings, the one without first" mixed_recordings -i data_without -i data1
+same "recordings, the one without first, two threads" mixed_recordings -i data_without -i data1 --threads 2
+same "recordings, the one without first, not kept" mixed_recordings --no-cache -i data_without -i data1
+same "a recording, a text without" mixed -i data1 --perfscript without
+"$csprof" gen -q -b program --format aggregate -o kept -i data1 || fail "no aggregate"
+"$csprof" gen -q -b program --format aggregate -o kept_without --perfscript without || fail "no aggregate"
+same "an aggregate, a text without" mixed --perfscript without --aggregate kept
+same "aggregates" mixed --aggregate kept_without --aggregate kept
+same "without any" flat_alone --perfscript without
+modes=flat
+same "without any, flat" flat_without --perfscript without
+cmp flat_alone.auto flat_without.flat || fail "without callchains it is not flat"
+for name in mixed_texts mixed_recordings mixed; do
+    grep -q '"mode": "cs"' "$name.auto.json" || fail "$name has no contexts"
+    grep -q '"no_callchain": [1-9]' "$name.auto.json" || fail "$name: nothing lacks a callchain"
+done
 [ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || fail "hardly anything was compared"
 exit $failed
