@@ -4,7 +4,10 @@
 
 #include <pthread.h>
 
-enum { SECTION_BYTES = 1 << 20 };
+enum {
+    SECTION_BYTES = 1 << 20,
+    AHEAD = 1024, /* some ten records: as long as memory takes to answer */
+};
 
 struct csp_sections {
     const struct csp_perfdata *reader;
@@ -61,7 +64,8 @@ static void note(struct csp_sections *sections, const uint8_t *record)
     csp_vec_push(&sections->id_indexes, record);
 }
 
-/* Hops as far as the end of the next section. What is damaged belongs to the last one. */
+/* Hops as far as the end of the next section, having memory bring what lies ahead: each hop waits
+ * for the size that it finds. What is damaged belongs to the last one. */
 static void find_next(struct csp_sections *sections)
 {
     const struct csp_perfdata *reader = sections->reader;
@@ -69,6 +73,7 @@ static void find_next(struct csp_sections *sections)
     csp_file_expect(reader->file, section.begin, SECTION_BYTES);
     while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
         const uint8_t *at = reader->file->data + sections->at;
+        __builtin_prefetch(at + AHEAD);
         uint64_t size = size_of(at, reader->data_end - sections->at);
         if (size)
             note(sections, at);
