@@ -4,7 +4,7 @@
 #include "base/saturate.h"
 #include "profgen/llvm/call_order.h"
 
-struct graph {
+struct csp_call_graph {
     struct csp_context_tree *tree;
     uint64_t *calls;         /* by node: how often its parent calls it */
     uint32_t *numbers;       /* by name: among the functions + 1 */
@@ -13,7 +13,7 @@ struct graph {
     CSP_VEC(uint64_t) weights;
 };
 
-static void count_calls(struct graph *graph)
+static void count_calls(struct csp_call_graph *graph)
 {
     struct csp_context_tree *tree = graph->tree;
     for (uint32_t i = 0; i < tree->nodes.len; i++) {
@@ -31,7 +31,7 @@ static void count_calls(struct graph *graph)
     }
 }
 
-static uint32_t function_of(struct graph *graph, uint32_t node)
+static uint32_t function_of(struct csp_call_graph *graph, uint32_t node)
 {
     uint32_t name = csp_context_name(graph->tree, node);
     if (!graph->numbers[name]) {
@@ -41,7 +41,7 @@ static uint32_t function_of(struct graph *graph, uint32_t node)
     return graph->numbers[name] - 1;
 }
 
-static void add_edge(struct graph *graph, uint32_t node)
+static void add_edge(struct csp_call_graph *graph, uint32_t node)
 {
     struct csp_context_tree *tree = graph->tree;
     uint32_t parent = tree->nodes.data[node].parent, callee = function_of(graph, node);
@@ -59,7 +59,8 @@ static void add_edge(struct graph *graph, uint32_t node)
     graph->weights.data[id] += weight;
 }
 
-static void order(struct graph *graph, struct csp_guids *guids, uint64_t cold, uint32_t *functions)
+static void order(const struct csp_call_graph *graph, const struct csp_guids *guids, uint64_t cold,
+                  uint32_t *functions)
 {
     size_t count = graph->names.len, kept = 0;
     const char **names = csp_malloc((count + 1) * sizeof *names);
@@ -76,24 +77,36 @@ static void order(struct graph *graph, struct csp_guids *guids, uint64_t cold, u
     free(calls);
 }
 
-uint32_t *csp_callers_first(struct csp_context_tree *tree, struct csp_guids *guids, uint64_t cold,
-                            size_t *count)
+struct csp_call_graph *csp_call_graph_create(struct csp_context_tree *tree, size_t names)
 {
-    struct graph graph = {.tree = tree};
-    graph.calls = csp_calloc(tree->nodes.len + 1, sizeof *graph.calls);
-    graph.numbers = csp_calloc(guids->names->entries.len + 1, sizeof *graph.numbers);
-    count_calls(&graph);
+    struct csp_call_graph *graph = csp_calloc(1, sizeof *graph);
+    graph->tree = tree;
+    graph->calls = csp_calloc(tree->nodes.len + 1, sizeof *graph->calls);
+    graph->numbers = csp_calloc(names + 1, sizeof *graph->numbers);
+    count_calls(graph);
     for (uint32_t i = 0; i < tree->nodes.len; i++)
-        add_edge(&graph, i);
-    uint32_t *functions = csp_malloc((graph.names.len + 1) * sizeof *functions);
-    order(&graph, guids, cold, functions);
-    *count = graph.names.len;
+        add_edge(graph, i);
+    free(graph->calls);
+    graph->calls = NULL;
+    return graph;
+}
+
+uint32_t *csp_callers_first(const struct csp_call_graph *graph, const struct csp_guids *guids,
+                            uint64_t cold, size_t *count)
+{
+    uint32_t *functions = csp_malloc((graph->names.len + 1) * sizeof *functions);
+    order(graph, guids, cold, functions);
+    *count = graph->names.len;
     for (size_t i = 0; i < *count; i++)
-        functions[i] = graph.names.data[functions[i]];
-    free(graph.calls);
-    free(graph.numbers);
-    csp_vec_free(&graph.names);
-    csp_pairs_free(&graph.pairs);
-    csp_vec_free(&graph.weights);
+        functions[i] = graph->names.data[functions[i]];
     return functions;
+}
+
+void csp_call_graph_destroy(struct csp_call_graph *graph)
+{
+    free(graph->numbers);
+    csp_vec_free(&graph->names);
+    csp_pairs_free(&graph->pairs);
+    csp_vec_free(&graph->weights);
+    free(graph);
 }

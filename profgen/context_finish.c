@@ -1,6 +1,7 @@
 #include "profgen/context_finish.h"
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "base/saturate.h"
 #include "profgen/context_merge.h"
 #include "profgen/llvm/profile_summary.h"
@@ -80,28 +81,57 @@ void csp_contexts_settle_lines(struct csp_context_tree *tree, bool update_totals
     csp_context_sums_free(&targets);
 }
 
+/* What is to be known of a tree before it is changed. */
+struct survey {
+    const struct csp_context_tree *tree;
+    size_t names;
+    struct csp_profile_summary summary;
+    struct csp_preinliner *preinliner; /* or null */
+    unsigned workers;
+};
+
+static void survey_part(void *user, unsigned worker)
+{
+    struct survey *survey = user;
+    if (!worker) {
+        survey->summary = summarise(survey->tree, survey->names);
+        if (survey->preinliner)
+            csp_preinliner_learn_contexts(survey->preinliner);
+    }
+    if (survey->preinliner && worker == survey->workers - 1)
+        csp_preinliner_learn_calls(survey->preinliner);
+}
+
 void csp_contexts_finish(struct csp_context_tree *tree, struct csp_guids *guids,
                          const struct csp_profile_options *options,
-                         const struct csp_inline_sizes *sizes, struct csp_profile_result *result)
+                         const struct csp_inline_sizes *sizes, unsigned threads,
+                         struct csp_profile_result *result)
 {
-    const struct csp_profile_summary summary = summarise(tree, guids->names->entries.len);
-    const struct csp_preinline_thresholds thresholds = {
-        .cold = options->has_cold_count ? options->cold_count : summary.cold,
-        .upper = summary.hottest,
-    };
     bool preinline = options->preinline.enabled;
+    struct survey survey = {.tree = tree,
+                            .names = guids->names->entries.len,
+                            .workers = preinline && threads > 1 ? 2 : 1};
+    if (preinline)
+        survey.preinliner = csp_preinliner_create(tree, guids, &options->preinline, sizes);
+    csp_parallel(survey.workers, survey_part, &survey);
+    const struct csp_profile_summary *summary = &survey.summary;
+    const struct csp_preinline_thresholds thresholds = {
+        .cold = options->has_cold_count ? options->cold_count : summary->cold,
+        .upper = summary->hottest,
+    };
     const struct csp_cold_contexts cold = {
-        .threshold = options->has_hot_count ? options->hot_count : summary.hot,
+        .threshold = options->has_hot_count ? options->hot_count : summary->hot,
         .trim = options->trim_cold,
         .merge = options->merge_cold && (!preinline || options->merge_cold_given),
         .base_only = preinline,
         .depth = options->cold_context_depth,
     };
-    result->total_samples = summary.total;
+    result->total_samples = summary->total;
     result->contexts = count_contexts(tree);
-    if (preinline)
-        result->other_unit_contexts =
-            csp_preinline(tree, guids, &options->preinline, &thresholds, sizes);
+    if (preinline) {
+        result->other_unit_contexts = csp_preinliner_run(survey.preinliner, &thresholds);
+        csp_preinliner_destroy(survey.preinliner);
+    }
     csp_contexts_merge_cold(tree, &cold);
     result->merged_contexts = result->contexts - count_contexts(tree);
 }

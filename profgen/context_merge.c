@@ -71,18 +71,6 @@ void csp_context_merger_begin(struct csp_context_merger *merger, struct csp_cont
     csp_vec_free(&list);
 }
 
-static void hang_list(struct csp_context_tree *tree, struct csp_context_node *to,
-                      const struct csp_context_node *from)
-{
-    if (!from->counts)
-        return;
-    if (to->last_count)
-        tree->counts.data[to->last_count - 1].next = from->counts;
-    else
-        to->counts = from->counts;
-    to->last_count = from->last_count;
-}
-
 bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint32_t to)
 {
     struct csp_context_node *target = &tree->nodes.data[to];
@@ -93,7 +81,7 @@ bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint
         return false;
     target->total = csp_add_saturating(target->total, source->total);
     target->head = csp_add_saturating(target->head, source->head);
-    hang_list(tree, target, source);
+    csp_context_hang(tree, to, source->counts, source->last_count);
     return true;
 }
 

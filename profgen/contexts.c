@@ -32,18 +32,13 @@ uint32_t csp_context_probe_place(struct csp_context_tree *tree, uint32_t probe)
     return *place - 1;
 }
 
-/* Of a slot. A node that was moved also is in the slot where it was: it is no longer found there.
- */
-static uint32_t slot_of(const struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
-{
-    return csp_numbers_hash(both(parent, edge)) & tree->mask;
-}
-
+/* A node that was moved also is in the slot where it was: it is no longer found there. */
 uint32_t csp_context_find(const struct csp_context_tree *tree, uint32_t parent, uint32_t edge)
 {
     if (!tree->slots)
         return CSP_PROFILE_TOP;
-    for (uint32_t i = slot_of(tree, parent, edge); tree->slots[i]; i = (i + 1) & tree->mask) {
+    for (uint32_t i = csp_context_slot(tree, parent, edge); tree->slots[i];
+         i = (i + 1) & tree->mask) {
         const struct csp_context_node *node = &tree->nodes.data[tree->slots[i] - 1];
         if (node->parent == parent && node->edge == edge)
             return tree->slots[i] - 1;
@@ -54,7 +49,7 @@ uint32_t csp_context_find(const struct csp_context_tree *tree, uint32_t parent, 
 static void fill_slot(struct csp_context_tree *tree, uint32_t node)
 {
     const struct csp_context_node *filled = &tree->nodes.data[node];
-    uint32_t i = slot_of(tree, filled->parent, filled->edge);
+    uint32_t i = csp_context_slot(tree, filled->parent, filled->edge);
     while (tree->slots[i])
         i = (i + 1) & tree->mask;
     tree->slots[i] = node + 1;
@@ -92,6 +87,25 @@ void csp_context_expect(struct csp_context_tree *tree, size_t nodes)
     make_slots(tree, tree->nodes.len + nodes);
 }
 
+void csp_context_reserve(struct csp_context_tree *tree, size_t nodes)
+{
+    csp_vec_reserve(&tree->nodes, nodes);
+    if (!tree->slots || tree->slots_in + nodes >= tree->mask / 2)
+        csp_context_expect(tree, nodes);
+    tree->slots_in += (uint32_t)nodes;
+}
+
+void csp_context_publish(struct csp_context_tree *tree, uint32_t node)
+{
+    const struct csp_context_node *published = &tree->nodes.data[node];
+    uint32_t i = csp_context_slot(tree, published->parent, published->edge), free = 0;
+    while (!__atomic_compare_exchange_n(&tree->slots[i], &free, node + 1, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+        i = (i + 1) & tree->mask;
+        free = 0;
+    }
+}
+
 static uint32_t *first_child(struct csp_context_tree *tree, uint32_t parent)
 {
     return parent == CSP_PROFILE_TOP ? &tree->top : &tree->nodes.data[parent].child;
@@ -102,17 +116,22 @@ uint32_t csp_context_children(const struct csp_context_tree *tree, uint32_t node
     return node == CSP_PROFILE_TOP ? tree->top : tree->nodes.data[node].child;
 }
 
-void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t parent, uint32_t edge)
+void csp_context_prepend(struct csp_context_tree *tree, uint32_t node)
 {
-    uint32_t *first = first_child(tree, parent);
     struct csp_context_node *linked = &tree->nodes.data[node];
-    linked->parent = parent;
-    linked->edge = edge;
+    uint32_t *first = first_child(tree, linked->parent);
     linked->previous = 0;
     linked->next = *first;
     if (*first)
         tree->nodes.data[*first - 1].previous = node + 1;
     *first = node + 1;
+}
+
+void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t parent, uint32_t edge)
+{
+    tree->nodes.data[node].parent = parent;
+    tree->nodes.data[node].edge = edge;
+    csp_context_prepend(tree, node);
     if (!tree->slots || tree->slots_in >= tree->mask / 2)
         grow_slots(tree);
     else
@@ -214,6 +233,18 @@ void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_
         return;
     tree->nodes.data[node].zeros = inline_node + 1;
     csp_context_add_at(tree, node, place_of(tree, inline_node, 0, 0, CSP_PLACE_ZEROS), 0);
+}
+
+void csp_context_hang(struct csp_context_tree *tree, uint32_t node, uint32_t first, uint32_t last)
+{
+    struct csp_context_node *to = &tree->nodes.data[node];
+    if (!first)
+        return;
+    if (to->last_count)
+        tree->counts.data[to->last_count - 1].next = first;
+    else
+        to->counts = first;
+    to->last_count = last;
 }
 
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,

@@ -79,6 +79,13 @@ static inline uint32_t csp_context_name(const struct csp_context_tree *tree, uin
     return (uint32_t)tree->places.list.data[tree->nodes.data[node].edge].second;
 }
 
+/* Where a child is looked for first. */
+static inline uint32_t csp_context_slot(const struct csp_context_tree *tree, uint32_t parent,
+                                        uint32_t edge)
+{
+    return csp_numbers_hash((uint64_t)parent << 32 | edge) & tree->mask;
+}
+
 /* Makes room for about so many more nodes: finding them their places again and again takes time. */
 void csp_context_expect(struct csp_context_tree *tree, size_t nodes);
 /* The child of a node, made when it is new. */
@@ -93,6 +100,19 @@ uint32_t csp_context_children(const struct csp_context_tree *tree, uint32_t node
 void csp_context_unlink(struct csp_context_tree *tree, uint32_t node);
 /* … to another parent that has no such child. */
 void csp_context_link(struct csp_context_tree *tree, uint32_t node, uint32_t parent, uint32_t edge);
+/* For nodes that several threads at once put into a tree: makes room to find so many more in it …
+ */
+void csp_context_reserve(struct csp_context_tree *tree, size_t nodes);
+/* … fetches where one will be found, … */
+static inline void csp_context_fetch(const struct csp_context_tree *tree, uint32_t parent,
+                                     uint32_t edge)
+{
+    __builtin_prefetch(&tree->slots[csp_context_slot(tree, parent, edge)], 1);
+}
+/* … and makes it found as the child that it is. */
+void csp_context_publish(struct csp_context_tree *tree, uint32_t node);
+/* The lists of a node's children are then to be made by this: a node at the beginning of one. */
+void csp_context_prepend(struct csp_context_tree *tree, uint32_t node);
 /* No longer the child that it was: to be said of a node that is not linked again. */
 void csp_context_drop(struct csp_context_tree *tree, uint32_t node);
 
@@ -107,6 +127,8 @@ void csp_context_add_type(struct csp_context_tree *tree, uint32_t node, uint32_t
                           uint32_t discriminator, uint32_t table, uint64_t count);
 /* All probes of an inline node are known, and zero where nothing was or will be added. */
 void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node);
+/* Hangs a list of counts at the end of a node's. */
+void csp_context_hang(struct csp_context_tree *tree, uint32_t node, uint32_t first, uint32_t last);
 /* Makes the count of a probe or line at least `count`, and known. The tree is indexed. */
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count);

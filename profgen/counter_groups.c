@@ -55,23 +55,22 @@ static void sort(struct csp_counter *counters, size_t count)
     }
 }
 
-void csp_counter_groups_of(struct csp_counter_groups *groups, uint32_t context)
+void csp_counter_groups_get(const struct csp_counter_groups *groups, uint32_t context,
+                            csp_counter_list *group)
 {
-    groups->group.len = 0;
+    group->len = 0;
     for (uint32_t i = context ? groups->ends[context - 1] : 0; i < groups->ends[context]; i++)
-        csp_vec_push(&groups->group,
-                     csp_counters_at(groups->table, groups->order ? groups->order[i] : i));
+        csp_vec_push(group, csp_counters_at(groups->table, groups->order ? groups->order[i] : i));
 }
 
-void csp_counter_groups_sort(struct csp_counter_groups *groups)
+void csp_counter_group_sort(csp_counter_list *group)
 {
-    if (groups->group.len)
-        sort(groups->group.data, groups->group.len);
+    if (group->len)
+        sort(group->data, group->len);
 }
 
 void csp_counter_groups_free(struct csp_counter_groups *groups)
 {
     free(groups->ends);
     free(groups->order);
-    csp_vec_free(&groups->group);
 }

@@ -8,15 +8,23 @@ struct csp_counter_groups {
     const struct csp_counter_table *table;
     uint32_t *ends;  /* by context: where its group ends in `order` */
     uint32_t *order; /* numbers of counters, by context; null: they are in that order */
-    CSP_VEC(struct csp_counter) group;
 };
+
+typedef CSP_VEC(struct csp_counter) csp_counter_list;
 
 void csp_counter_groups_begin(struct csp_counter_groups *groups,
                               const struct csp_counter_table *table, size_t contexts);
-/* The counters of one context: they are in `group` until the next call. */
-void csp_counter_groups_of(struct csp_counter_groups *groups, uint32_t context);
+/* How many counters a context has. */
+static inline uint32_t csp_counter_groups_len(const struct csp_counter_groups *groups,
+                                              uint32_t context)
+{
+    return groups->ends[context] - (context ? groups->ends[context - 1] : 0);
+}
+/* The counters of one context: they replace what is in `group`. */
+void csp_counter_groups_get(const struct csp_counter_groups *groups, uint32_t context,
+                            csp_counter_list *group);
 /* Sorts them by from and to. */
-void csp_counter_groups_sort(struct csp_counter_groups *groups);
+void csp_counter_group_sort(csp_counter_list *group);
 void csp_counter_groups_free(struct csp_counter_groups *groups);
 
 #endif

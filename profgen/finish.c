@@ -68,6 +68,7 @@ static void generate_by_probes(struct csp_profgen *gen, const struct csp_counter
         .max_context_depth = options->max_context_depth,
         .infer_missing_frames = options->infer_missing_frames,
         .max_search_depth = options->max_search_depth,
+        .threads = options->threads,
     };
     if (gen->flat)
         csp_generate_flat(&gen->program, counters, options->all_functions, tree);
@@ -167,7 +168,7 @@ static void finish_contexts(struct csp_profgen *gen, struct csp_context_tree *tr
     options.preinline.borrow_sizes = gen->options.compat;
     if (options.preinline.enabled && !gen->options.compat && !options.preinline.across_units)
         options.preinline.units = units = csp_units_create(&gen->program);
-    csp_contexts_finish(tree, guids, &options, sizes, &gen->stats.profile);
+    csp_contexts_finish(tree, guids, &options, sizes, gen->options.threads, &gen->stats.profile);
     if (units)
         csp_units_destroy(units);
 }

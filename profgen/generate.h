@@ -12,6 +12,7 @@ struct csp_generate_options {
     int max_context_depth;
     bool infer_missing_frames; /* see profgen/missing_frames.h */
     uint32_t max_search_depth;
+    unsigned threads;
 };
 
 struct csp_generate_stats {

@@ -1,29 +1,47 @@
 #include "profgen/generate.h"
 
 #include "base/alloc.h"
+#include "base/parallel.h"
+#include "profgen/context_join.h"
 #include "profgen/context_nodes.h"
 #include "profgen/counter_groups.h"
 #include "profgen/disjoint.h"
 #include "profgen/range_probes.h"
 
-/* What is counted where a branch began. */
-struct known_branch {
+/* The call where a branch began. */
+struct counted_call {
+    uint32_t probe;  /* or CSP_NO_PROBE */
+    uint32_t callee; /* a name, or CSP_INTERN_NONE */
+};
+
+/* What is counted there, in one tree. */
+struct call_places {
     bool known;
-    uint32_t probe;         /* or CSP_NO_PROBE */
     uint32_t place, callee; /* of the probe; of its calls, or CSP_NO_PLACE */
 };
 
 #define CSP_NO_PLACE UINT32_MAX
 
-struct generator {
-    struct csp_program *program;
-    struct csp_context_tree *tree;
-    struct csp_context_nodes nodes;
+/* What all threads read. */
+struct counted {
     struct csp_counter_groups ranges, branches;
+    uint32_t *contexts;         /* those with the same callers side by side */
+    struct counted_call *calls; /* by branch */
+};
+
+/* Makes the tree of some of the contexts. */
+struct generator {
+    const struct csp_program *program;
+    const struct counted *counted;
+    size_t first, end; /* of the contexts */
+    struct csp_context_tree *tree, own_tree;
+    struct csp_generate_stats stats;
+    struct csp_context_nodes nodes;
+    csp_counter_list ranges, branches; /* of the context at hand */
     struct csp_touched_probes touched;
     struct csp_spans spans;
     struct csp_range_probes range_probes;
-    struct known_branch *known; /* by branch */
+    struct call_places *places; /* by branch */
 };
 
 static const struct csp_probe *probe_at(const struct generator *generator, uint32_t probe)
@@ -77,9 +95,9 @@ static bool are_disjoint(const struct csp_counter *ranges, size_t count)
 
 static void count_ranges(struct generator *generator)
 {
-    const struct csp_counter *ranges = generator->ranges.group.data;
-    size_t count = generator->ranges.group.len, probe_count;
-    csp_counter_groups_sort(&generator->ranges);
+    size_t count = generator->ranges.len, probe_count;
+    csp_counter_group_sort(&generator->ranges);
+    const struct csp_counter *ranges = generator->ranges.data;
     if (are_disjoint(ranges, count)) {
         for (size_t i = 0; i < count; i++) {
             uint32_t first =
@@ -99,86 +117,141 @@ static void count_ranges(struct generator *generator)
     }
 }
 
-static const struct known_branch *branch_of(struct generator *generator,
-                                            const struct csp_counter *branch)
+static const struct call_places *places_of(struct generator *generator, uint32_t branch)
 {
-    struct known_branch *known = &generator->known[branch->span];
-    if (known->known)
-        return known;
-    *known = (struct known_branch){
+    struct call_places *places = &generator->places[branch];
+    const struct counted_call *call = &generator->counted->calls[branch];
+    if (places->known)
+        return places;
+    const struct csp_probe *probe = probe_at(generator, call->probe);
+    *places = (struct call_places){
         .known = true,
-        .probe = csp_probes_call_at(&generator->program->probes, branch->from),
+        .place = csp_context_place(generator->tree, probe->index, 0, CSP_INTERN_NONE),
         .callee = CSP_NO_PLACE,
     };
-    if (known->probe == CSP_NO_PROBE)
-        return known;
-    const struct csp_probe *probe = probe_at(generator, known->probe);
-    uint32_t callee = csp_program_callee_name(generator->program, branch->to);
-    known->place = csp_context_place(generator->tree, probe->index, 0, CSP_INTERN_NONE);
-    if (callee != CSP_INTERN_NONE)
-        known->callee =
-            csp_context_place(generator->tree, probe->index, probe->discriminator, callee);
-    return known;
+    if (call->callee != CSP_INTERN_NONE)
+        places->callee =
+            csp_context_place(generator->tree, probe->index, probe->discriminator, call->callee);
+    return places;
 }
 
 static void count_branches(struct generator *generator)
 {
     struct csp_context_tree *tree = generator->tree;
-    for (size_t i = 0; i < generator->branches.group.len; i++) {
-        const struct csp_counter *branch = &generator->branches.group.data[i];
-        const struct known_branch *known = branch_of(generator, branch);
-        if (known->probe == CSP_NO_PROBE)
+    for (size_t i = 0; i < generator->branches.len; i++) {
+        const struct csp_counter *branch = &generator->branches.data[i];
+        uint32_t probe = generator->counted->calls[branch->span].probe;
+        if (probe == CSP_NO_PROBE)
             continue;
-        uint32_t node = csp_context_nodes_of(&generator->nodes, known->probe);
-        csp_context_add_at(tree, node, known->place, branch->count);
+        const struct call_places *places = places_of(generator, branch->span);
+        uint32_t node = csp_context_nodes_of(&generator->nodes, probe);
+        csp_context_add_at(tree, node, places->place, branch->count);
         tree->nodes.data[node].total += branch->count;
-        if (known->callee != CSP_NO_PLACE)
-            csp_context_add_at(tree, node, known->callee, branch->count);
+        if (places->callee != CSP_NO_PLACE)
+            csp_context_add_at(tree, node, places->callee, branch->count);
     }
 }
 
-static void begin(struct generator *generator, const struct csp_counters *counters,
-                  const struct csp_generate_options *options)
+/* Finding a callee's name may make it. */
+static struct counted_call *find_calls(struct csp_program *program, const struct csp_pairs *spans)
 {
-    struct csp_program *program = generator->program;
-    size_t contexts = counters->contexts.len;
+    struct counted_call *calls = csp_malloc((spans->list.len + 1) * sizeof *calls);
+    for (size_t i = 0; i < spans->list.len; i++) {
+        const struct csp_pair *branch = &spans->list.data[i];
+        uint32_t probe = csp_probes_call_at(&program->probes, branch->first);
+        uint32_t callee = probe == CSP_NO_PROBE ? CSP_INTERN_NONE
+                                                : csp_program_callee_name(program, branch->second);
+        calls[i] = (struct counted_call){probe, callee};
+    }
+    return calls;
+}
+
+static void begin(struct generator *generator, struct csp_program *program,
+                  const struct csp_counters *counters, const struct csp_generate_options *options)
+{
     generator->tree->probes = &program->probes;
-    csp_context_expect(generator->tree, 2 * contexts);
     csp_context_nodes_begin(&generator->nodes, program, counters, options, generator->tree);
     csp_touched_init(&generator->touched, program);
-    csp_counter_groups_begin(&generator->ranges, &counters->ranges, contexts);
-    csp_counter_groups_begin(&generator->branches, &counters->branches, contexts);
     csp_range_probes_begin(&generator->range_probes, program, counters->ranges.spans.list.len);
-    generator->known = csp_calloc(counters->branches.spans.list.len + 1, sizeof *generator->known);
+    generator->places =
+        csp_calloc(counters->branches.spans.list.len + 1, sizeof *generator->places);
 }
 
 static void end(struct generator *generator)
 {
-    csp_counter_groups_free(&generator->ranges);
-    csp_counter_groups_free(&generator->branches);
+    csp_vec_free(&generator->ranges);
+    csp_vec_free(&generator->branches);
     csp_touched_free(&generator->touched);
     csp_context_nodes_free(&generator->nodes);
     csp_spans_free(&generator->spans);
     csp_range_probes_free(&generator->range_probes);
-    free(generator->known);
+    free(generator->places);
+}
+
+static void run(void *user, unsigned worker)
+{
+    struct generator *generator = (struct generator *)user + worker;
+    const struct counted *counted = generator->counted;
+    for (size_t i = generator->first; i < generator->end; i++) {
+        uint32_t context = counted->contexts[i];
+        csp_context_nodes_enter(&generator->nodes, context);
+        csp_counter_groups_get(&counted->ranges, context, &generator->ranges);
+        csp_counter_groups_get(&counted->branches, context, &generator->branches);
+        count_ranges(generator);
+        count_branches(generator);
+        generator->stats.inferred_contexts += generator->nodes.inferred;
+        generator->stats.cut_contexts += generator->nodes.cut;
+    }
+}
+
+/* Contexts for each, with about as many counters. */
+static void cut(struct generator *generators, unsigned count, const struct csp_counters *counters)
+{
+    const struct counted *counted = generators->counted;
+    size_t contexts = counters->contexts.len, at = 0, passed = 0;
+    size_t all = counters->ranges.counts.len + counters->branches.counts.len;
+    for (unsigned i = 0; i < count; i++) {
+        generators[i].first = at;
+        for (; at < contexts && passed < all * (i + 1) / count; at++)
+            passed += csp_counter_groups_len(&counted->ranges, counted->contexts[at]) +
+                      csp_counter_groups_len(&counted->branches, counted->contexts[at]);
+        generators[i].end = at;
+    }
+    generators[count - 1].end = contexts;
 }
 
 void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats)
 {
-    struct generator generator = {.program = program, .tree = tree};
-    uint32_t *contexts = csp_counters_by_callers(counters);
-    begin(&generator, counters, options);
-    for (size_t i = 0; i < counters->contexts.len; i++) {
-        csp_context_nodes_enter(&generator.nodes, contexts[i]);
-        csp_counter_groups_of(&generator.ranges, contexts[i]);
-        csp_counter_groups_of(&generator.branches, contexts[i]);
-        count_ranges(&generator);
-        count_branches(&generator);
-        stats->inferred_contexts += generator.nodes.inferred;
-        stats->cut_contexts += generator.nodes.cut;
+    unsigned count = options->threads ? options->threads : 1;
+    struct generator *generators = csp_calloc(count, sizeof *generators);
+    size_t contexts = counters->contexts.len;
+    struct counted counted = {.contexts = csp_counters_by_callers(counters),
+                              .calls = find_calls(program, &counters->branches.spans)};
+    csp_counter_groups_begin(&counted.ranges, &counters->ranges, contexts);
+    csp_counter_groups_begin(&counted.branches, &counters->branches, contexts);
+    for (unsigned i = 0; i < count; i++) {
+        generators[i].program = program;
+        generators[i].counted = &counted;
+        generators[i].tree = i ? &generators[i].own_tree : tree;
+        begin(&generators[i], program, counters, options);
     }
-    end(&generator);
-    free(contexts);
+    cut(generators, count, counters);
+    csp_context_expect(tree, 2 * contexts);
+    for (unsigned i = 1; i < count; i++)
+        csp_context_expect(generators[i].tree, 2 * (generators[i].end - generators[i].first));
+    csp_parallel(count, run, generators);
+    csp_counter_groups_free(&counted.ranges);
+    csp_counter_groups_free(&counted.branches);
+    for (unsigned i = 0; i < count; i++) {
+        end(&generators[i]);
+        if (i)
+            csp_context_join(tree, generators[i].tree, count);
+        stats->inferred_contexts += generators[i].stats.inferred_contexts;
+        stats->cut_contexts += generators[i].stats.cut_contexts;
+    }
+    free(counted.contexts);
+    free(counted.calls);
+    free(generators);
 }

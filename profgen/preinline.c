@@ -7,27 +7,28 @@
 #include "profgen/size_trie.h"
 #include "profgen/units.h"
 
-struct preinliner {
+struct csp_preinliner {
     struct csp_context_tree *tree;
     struct csp_guids *guids;
     const struct csp_preinline_options *options;
     const struct csp_preinline_thresholds *thresholds;
     const struct csp_inline_sizes *sizes;
     struct csp_context_merger merger;
+    struct csp_call_graph *graph;
     struct csp_context_sums caller, callee;
     csp_hashed_children children;
     csp_candidates queue;
     uint64_t other_units;
 };
 
-static uint64_t guid_of(struct preinliner *inliner, uint32_t node)
+static uint64_t guid_of(struct csp_preinliner *inliner, uint32_t node)
 {
     return csp_guid_of(inliner->guids, csp_context_name(inliner->tree, node));
 }
 
 /* The size in the longest context that the binary has; of a function that it has only inlined
  * elsewhere, the size there. */
-static bool find_size(struct preinliner *inliner, uint32_t node, uint32_t *size)
+static bool find_size(struct csp_preinliner *inliner, uint32_t node, uint32_t *size)
 {
     const struct csp_inline_sizes *sizes = inliner->sizes;
     const struct csp_context_tree *tree = inliner->tree;
@@ -57,7 +58,7 @@ static bool find_size(struct preinliner *inliner, uint32_t node, uint32_t *size)
     return known;
 }
 
-static uint32_t count_places(struct preinliner *inliner, uint32_t node)
+static uint32_t count_places(struct csp_preinliner *inliner, uint32_t node)
 {
     struct csp_context_sums *sums = &inliner->callee;
     uint32_t count = 0;
@@ -70,7 +71,7 @@ static uint32_t count_places(struct preinliner *inliner, uint32_t node)
     return count;
 }
 
-static uint32_t cost_of(struct preinliner *inliner, uint32_t node)
+static uint32_t cost_of(struct csp_preinliner *inliner, uint32_t node)
 {
     uint32_t size = 0;
     if (inliner->sizes && find_size(inliner, node, &size))
@@ -78,7 +79,7 @@ static uint32_t cost_of(struct preinliner *inliner, uint32_t node)
     return count_places(inliner, node);
 }
 
-static bool can_inline(struct preinliner *inliner, uint32_t base, uint32_t callee)
+static bool can_inline(struct csp_preinliner *inliner, uint32_t base, uint32_t callee)
 {
     const struct csp_units *units = inliner->options->units;
     if (!units || csp_units_can_inline(units, guid_of(inliner, base), guid_of(inliner, callee)))
@@ -88,7 +89,7 @@ static bool can_inline(struct preinliner *inliner, uint32_t base, uint32_t calle
 }
 
 /* The calls in a context that is to be inlined into a base, or is it. */
-static void add_candidates(struct preinliner *inliner, uint32_t base, uint32_t caller)
+static void add_candidates(struct csp_preinliner *inliner, uint32_t base, uint32_t caller)
 {
     struct csp_context_tree *tree = inliner->tree;
     inliner->children.len = 0;
@@ -110,7 +111,7 @@ static void add_candidates(struct preinliner *inliner, uint32_t base, uint32_t c
 }
 
 /* Up to which cost to inline: the hotter, the more. */
-static uint64_t cost_limit(const struct preinliner *inliner, uint64_t calls, bool was_inlined)
+static uint64_t cost_limit(const struct csp_preinliner *inliner, uint64_t calls, bool was_inlined)
 {
     const struct csp_preinline_options *options = inliner->options;
     const struct csp_preinline_thresholds *thresholds = inliner->thresholds;
@@ -125,7 +126,8 @@ static uint64_t cost_limit(const struct preinliner *inliner, uint64_t calls, boo
     return was_inlined ? limit * (unsigned)options->previous_multiplier : limit;
 }
 
-static bool should_inline(const struct preinliner *inliner, const struct csp_candidate *candidate)
+static bool should_inline(const struct csp_preinliner *inliner,
+                          const struct csp_candidate *candidate)
 {
     bool was_inlined =
         inliner->tree->nodes.data[candidate->node].attributes & CSP_PROFILE_WAS_INLINED;
@@ -142,7 +144,7 @@ static unsigned size_limit(const struct csp_preinline_options *options, unsigned
     return limit < (unsigned)options->limit_min ? (unsigned)options->limit_min : limit;
 }
 
-static void process_function(struct preinliner *inliner, uint32_t name)
+static void process_function(struct csp_preinliner *inliner, uint32_t name)
 {
     uint32_t base = csp_context_merge_function(&inliner->merger, name);
     if (base == CSP_PROFILE_TOP || !inliner->tree->nodes.data[base].counted)
@@ -171,29 +173,49 @@ static void forget_others(struct csp_context_tree *tree)
     }
 }
 
-uint64_t csp_preinline(struct csp_context_tree *tree, struct csp_guids *guids,
-                       const struct csp_preinline_options *options,
-                       const struct csp_preinline_thresholds *thresholds,
-                       const struct csp_inline_sizes *sizes)
+struct csp_preinliner *csp_preinliner_create(struct csp_context_tree *tree, struct csp_guids *guids,
+                                             const struct csp_preinline_options *options,
+                                             const struct csp_inline_sizes *sizes)
 {
-    struct preinliner inliner = {
-        .tree = tree,
-        .guids = guids,
-        .options = options,
-        .thresholds = thresholds,
-        .sizes = options->by_context_cost ? sizes : NULL,
-    };
+    struct csp_preinliner *inliner = csp_calloc(1, sizeof *inliner);
+    inliner->tree = tree;
+    inliner->guids = guids;
+    inliner->options = options;
+    inliner->sizes = options->by_context_cost ? sizes : NULL;
+    return inliner;
+}
+
+void csp_preinliner_learn_contexts(struct csp_preinliner *inliner)
+{
+    csp_context_merger_begin(&inliner->merger, inliner->tree, inliner->guids);
+}
+
+void csp_preinliner_learn_calls(struct csp_preinliner *inliner)
+{
+    inliner->graph = csp_call_graph_create(inliner->tree, inliner->guids->names->entries.len);
+}
+
+uint64_t csp_preinliner_run(struct csp_preinliner *inliner,
+                            const struct csp_preinline_thresholds *thresholds)
+{
     size_t count;
-    uint32_t *functions = csp_callers_first(tree, guids, thresholds->cold, &count);
-    csp_context_merger_begin(&inliner.merger, tree, guids);
+    uint32_t *functions =
+        csp_callers_first(inliner->graph, inliner->guids, thresholds->cold, &count);
+    inliner->thresholds = thresholds;
     for (size_t i = 0; i < count; i++)
-        process_function(&inliner, functions[i]);
-    forget_others(tree);
+        process_function(inliner, functions[i]);
+    forget_others(inliner->tree);
     free(functions);
-    csp_context_merger_free(&inliner.merger);
-    csp_context_sums_free(&inliner.caller);
-    csp_context_sums_free(&inliner.callee);
-    csp_vec_free(&inliner.children);
-    csp_vec_free(&inliner.queue);
-    return inliner.other_units;
+    return inliner->other_units;
+}
+
+void csp_preinliner_destroy(struct csp_preinliner *inliner)
+{
+    csp_call_graph_destroy(inliner->graph);
+    csp_context_merger_free(&inliner->merger);
+    csp_context_sums_free(&inliner->caller);
+    csp_context_sums_free(&inliner->callee);
+    csp_vec_free(&inliner->children);
+    csp_vec_free(&inliner->queue);
+    free(inliner);
 }

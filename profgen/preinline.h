@@ -39,12 +39,21 @@ struct csp_preinline_thresholds {
     uint64_t upper; /* calls from this count on are as hot as can be */
 };
 
+struct csp_preinliner;
+
+/* `sizes` may be null when the options do not need them. */
+struct csp_preinliner *csp_preinliner_create(struct csp_context_tree *tree, struct csp_guids *guids,
+                                             const struct csp_preinline_options *options,
+                                             const struct csp_inline_sizes *sizes);
+/* What is to be known of the tree first. Both may be learned at once, by two threads, and while
+ * others read the tree's nodes and counts. */
+void csp_preinliner_learn_contexts(struct csp_preinliner *inliner);
+void csp_preinliner_learn_calls(struct csp_preinliner *inliner);
 /* Merges and marks the contexts of the tree; those that are not to be inlined have no counts then.
- * `sizes` may be null when the options do not need them. Returns how many were not to be inlined
- * because they are in another compile unit than their inliner. */
-uint64_t csp_preinline(struct csp_context_tree *tree, struct csp_guids *guids,
-                       const struct csp_preinline_options *options,
-                       const struct csp_preinline_thresholds *thresholds,
-                       const struct csp_inline_sizes *sizes);
+ * Returns how many were not to be inlined because they are in another compile unit than their
+ * inliner. */
+uint64_t csp_preinliner_run(struct csp_preinliner *inliner,
+                            const struct csp_preinline_thresholds *thresholds);
+void csp_preinliner_destroy(struct csp_preinliner *inliner);
 
 #endif
