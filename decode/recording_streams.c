@@ -319,6 +319,17 @@ static int by_time(const void *a, const void *b, void *all)
     return compare_times(&fragments[*(const uint32_t *)a], &fragments[*(const uint32_t *)b]);
 }
 
+/* Adds all of a ring, of which nothing needs to be looked at. */
+static void add_by_time(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
+                        fragment_list *list, bool *in_order)
+{
+    const struct csp_aux_fragment *all = aux->fragments.data;
+    uint32_t first = queue->fragment_first;
+    *in_order &= !list->len || compare_times(&all[list->data[list->len - 1]], &all[first]) <= 0;
+    for (uint32_t i = 0; i < queue->fragment_count; i++)
+        list->data[list->len++] = first + i;
+}
+
 /* Adds what is in frames of a ring; false when some of it has no time. `*in_order`: by time all
  * are, as most often, when they are one CPU's. */
 static bool add_formatted(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
@@ -327,6 +338,10 @@ static bool add_formatted(const struct csp_auxtrace *aux, const struct csp_aux_q
     const struct csp_aux_fragment *all = aux->fragments.data;
     bool timed = true;
     csp_big_vec_reserve(list, queue->fragment_count);
+    if (queue->is_by_time) {
+        add_by_time(aux, queue, list, in_order);
+        return true;
+    }
     for (uint32_t i = 0; i < queue->fragment_count; i++) {
         uint32_t number = queue->fragment_first + i;
         if (all[number].raw)

@@ -101,6 +101,8 @@ struct csp_aux_queue {
     uint32_t fragment_first, fragment_count; /* in csp_auxtrace.fragments */
     uint64_t bytes;                          /* in its AUXTRACE records */
     uint64_t end;                            /* where the last of those ends in the ring's stream */
+    bool is_by_time; /* all of its fragments are in CoreSight frames, have a time, and are in order
+                      * of that */
 };
 
 struct csp_aux_chunk; /* an AUXTRACE record */

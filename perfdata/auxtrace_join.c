@@ -117,26 +117,18 @@ static bool is_of_same_event(const struct csp_aux_fragment *a, const struct csp_
     return a->id == b->id && a->cpu == b->cpu && a->tid == b->tid;
 }
 
-/* Returns whether the fragments of each queue lie in the order of their trace, as most often. */
-static bool route_fragments(struct csp_auxtrace *aux)
+static void route_fragment(struct csp_auxtrace *aux, struct router *router, size_t number)
 {
-    bool is_in_order = true;
-    struct router router = {0};
-    for (size_t i = 0; i < aux->queues.len; i++)
-        route_queue(&router, &aux->queues.data[i], i);
-    if (aux->is_disordered)
-        sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
-    for (size_t i = 0; i < aux->fragments.len; i++) {
-        struct csp_aux_fragment *fragment = &aux->fragments.data[i];
-        bool is_as_before = i && is_of_same_event(&fragment[-1], fragment);
-        fragment->queue = is_as_before ? fragment[-1].queue : find_queue(aux, &router, fragment);
-        is_in_order &= !i || by_stream(&fragment[-1], fragment) <= 0;
-    }
-    route_losses(aux, &router);
-    csp_map_free(&router.by_idx);
-    csp_map_free(&router.by_cpu);
-    csp_map_free(&router.by_tid);
-    return is_in_order;
+    struct csp_aux_fragment *fragment = &aux->fragments.data[number];
+    bool is_as_before = number && is_of_same_event(&fragment[-1], fragment);
+    fragment->queue = is_as_before ? fragment[-1].queue : find_queue(aux, router, fragment);
+}
+
+static void free_router(struct router *router)
+{
+    csp_map_free(&router->by_idx);
+    csp_map_free(&router->by_cpu);
+    csp_map_free(&router->by_tid);
 }
 
 /* The chunks of one queue, and how far its stream was delivered. */
@@ -177,6 +169,8 @@ static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fra
 {
     uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
     fragment->piece_first = (uint32_t)aux->pieces.len;
+    fragment->piece_count = 0;
+    fragment->found = 0;
     if (begin < stream->done) {
         uint64_t repeated = (end < stream->done ? end : stream->done) - begin;
         aux->repeated_bytes += repeated;
@@ -232,8 +226,53 @@ static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragmen
     aux->missing_fragments += missing && missing == fragment->aux_size;
 }
 
-/* Numbers the fragments of each queue, too, as long as they are in order. */
-static void fill_queues(struct csp_auxtrace *aux)
+/* Whether `fragment`, the next one, is of the queue, and, where fragments are routed as they come,
+ * behind those before it. */
+static bool is_next(struct csp_auxtrace *aux, struct router *router, uint32_t queue,
+                    size_t fragment)
+{
+    const struct csp_aux_fragment *next = &aux->fragments.data[fragment];
+    if (router)
+        route_fragment(aux, router, fragment);
+    return next->queue == queue && (!router || !fragment || by_stream(&next[-1], next) <= 0);
+}
+
+/* Looks whether `fragment`, behind those of its queue before it, leaves the queue in order of time.
+ */
+static void note_order(struct csp_aux_queue *queue, const struct csp_aux_fragment *fragment)
+{
+    bool is_first = !queue->fragment_count++;
+    queue->is_by_time = !fragment->raw && fragment->time &&
+                        (is_first || (queue->is_by_time && fragment[-1].time <= fragment->time &&
+                                      fragment[-1].ordinal <= fragment->ordinal));
+}
+
+/* The fragments of one queue, from `fragment` to before `announced`, and their trace. Returns
+ * behind its last. */
+static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32_t number,
+                         struct stream *stream, size_t fragment, size_t announced)
+{
+    size_t first = fragment;
+    uint64_t found = 0;
+    aux->queues.data[number].fragment_first = (uint32_t)first;
+    aux->queues.data[number].fragment_count = 0;
+    for (; fragment < announced && is_next(aux, router, number, fragment); fragment++) {
+        struct csp_aux_fragment *current = &aux->fragments.data[fragment];
+        uint64_t repeated = aux->repeated_bytes;
+        fill_fragment(aux, current, stream);
+        count_missing(aux, current, aux->repeated_bytes - repeated);
+        found += current->found;
+        note_order(&aux->queues.data[number], current);
+    }
+    if (fragment == first)
+        deliver_chunks(aux, number, stream->chunks, stream->count);
+    aux->unannounced_bytes += aux->queues.data[number].bytes - found;
+    return fragment;
+}
+
+/* Numbers the fragments of each queue, too, as long as they are in order. With a router, they are
+ * routed meanwhile; returns false where one is not in order. */
+static bool fill_queues(struct csp_auxtrace *aux, struct router *router)
 {
     size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
     csp_big_vec_reserve(&aux->pieces, announced);
@@ -246,21 +285,9 @@ static void fill_queues(struct csp_auxtrace *aux)
         }
         if (stream.count)
             aux->queues.data[i].end = end_of_chunk(&stream, stream.count - 1);
-        uint64_t found = 0;
-        aux->queues.data[i].fragment_first = (uint32_t)fragment;
-        for (; fragment < announced && aux->fragments.data[fragment].queue == i; fragment++) {
-            struct csp_aux_fragment *current = &aux->fragments.data[fragment];
-            uint64_t repeated = aux->repeated_bytes;
-            fill_fragment(aux, current, &stream);
-            count_missing(aux, current, aux->repeated_bytes - repeated);
-            found += current->found;
-        }
-        aux->queues.data[i].fragment_count =
-            (uint32_t)fragment - aux->queues.data[i].fragment_first;
-        if (!aux->queues.data[i].fragment_count)
-            deliver_chunks(aux, i, stream.chunks, stream.count);
-        aux->unannounced_bytes += aux->queues.data[i].bytes - found;
+        fragment = fill_queue(aux, router, i, &stream, fragment, announced);
     }
+    return fragment == announced;
 }
 
 static void number_fragments(struct csp_auxtrace *aux)
@@ -270,8 +297,9 @@ static void number_fragments(struct csp_auxtrace *aux)
     sort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_queue);
     for (size_t i = 0; i < aux->fragments.len; i++) {
         struct csp_aux_queue *queue = &aux->queues.data[aux->fragments.data[i].queue];
-        if (!queue->fragment_count++)
+        if (!queue->fragment_count)
             queue->fragment_first = (uint32_t)i;
+        note_order(queue, &aux->fragments.data[i]);
     }
 }
 
@@ -289,16 +317,42 @@ static void mark_losses(struct csp_auxtrace *aux)
     }
 }
 
+/* Forgets what fill_queues did, of fragments that were not in order. */
+static void empty_queues(struct csp_auxtrace *aux, size_t announced)
+{
+    aux->fragments.len = announced;
+    aux->pieces.len = 0;
+    aux->announced_bytes = aux->missing_bytes = aux->missing_fragments = 0;
+    aux->unannounced_bytes = aux->repeated_bytes = 0;
+}
+
+static void sort_fragments(struct csp_auxtrace *aux, struct router *router)
+{
+    for (size_t i = 0; i < aux->fragments.len; i++)
+        route_fragment(aux, router, i);
+    qsort(aux->fragments.data, aux->fragments.len, sizeof *aux->fragments.data, by_stream);
+}
+
 void csp_auxtrace_join(struct csp_auxtrace *aux)
 {
+    struct router router = {0};
+    size_t announced = aux->fragments.len;
     sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
     make_queues(aux);
-    bool is_in_order = route_fragments(aux);
-    size_t announced = aux->fragments.len;
-    if (!is_in_order)
-        qsort(aux->fragments.data, announced, sizeof *aux->fragments.data, by_stream);
-    fill_queues(aux);
+    for (size_t i = 0; i < aux->queues.len; i++)
+        route_queue(&router, &aux->queues.data[i], i);
+    if (aux->is_disordered)
+        sort(aux->fragments.data, announced, sizeof *aux->fragments.data, by_queue);
+    /* Most often they lie in the order of their trace, and are not looked at twice. */
+    bool is_in_order = fill_queues(aux, &router);
+    if (!is_in_order) {
+        empty_queues(aux, announced);
+        sort_fragments(aux, &router);
+        fill_queues(aux, NULL);
+    }
     if (!is_in_order || aux->fragments.len > announced)
         number_fragments(aux);
+    route_losses(aux, &router);
     mark_losses(aux);
+    free_router(&router);
 }
