@@ -31,18 +31,18 @@ static bool is_kernel_address(uint64_t address)
 
 /* The first user frame; without a callchain the sample's own address when that is one. As
  * csp_sample_user_frames finds it, without counting those that follow. */
-static uint64_t user_pc(const struct csp_sample_record *sample)
+static uint64_t user_pc(const struct csp_sample_place *place)
 {
     bool user = false;
-    for (uint64_t i = 0; i < sample->callchain_len; i++) {
-        uint64_t entry = csp_sample_frame(sample, i);
+    for (uint64_t i = 0; i < place->callchain_len; i++) {
+        uint64_t entry = csp_load64(place->callchain + 8 * i);
         if (entry < CSP_CONTEXT_MAX && user)
             return entry;
         if (entry >= CSP_CONTEXT_MAX && user)
             break;
         user = entry == CSP_CONTEXT_USER;
     }
-    return is_kernel_address(sample->ip) ? 0 : sample->ip;
+    return is_kernel_address(place->ip) ? 0 : place->ip;
 }
 
 static uint64_t cpu_key(uint32_t cpu)
@@ -134,13 +134,13 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
     if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME))
         return;
-    struct csp_sample_record sample;
-    if (!csp_sample_parse(attr, record, &sample)) {
+    struct csp_sample_place place;
+    if (!csp_sample_find_place(attr, record, &place)) {
         index->malformed++;
         return;
     }
     struct csp_pause_stream *stream = stream_of(index, record->cpu, record->tid);
-    uint64_t pc = user_pc(&sample);
+    uint64_t pc = user_pc(&place);
     note_first(stream, record->time, record->ordinal);
     if (attr->aux_action & CSP_AUX_RESUME) {
         index->resumes++;

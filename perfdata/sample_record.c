@@ -189,6 +189,42 @@ bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *reco
     return !at.overrun;
 }
 
+enum {
+    HEAD_FIELDS = CSP_SAMPLE_IDENTIFIER | CSP_SAMPLE_IP | CSP_SAMPLE_TID | CSP_SAMPLE_TIME |
+                  CSP_SAMPLE_ADDR | CSP_SAMPLE_ID | CSP_SAMPLE_STREAM_ID | CSP_SAMPLE_CPU |
+                  CSP_SAMPLE_PERIOD,
+    FIELDS_OF_PLACE = HEAD_FIELDS | CSP_SAMPLE_CALLCHAIN | CSP_SAMPLE_REGS_USER,
+};
+
+static bool parse_place(const struct csp_attr *attr, const struct csp_record *record,
+                        struct csp_sample_place *place)
+{
+    struct csp_sample_record sample;
+    bool is_sound = csp_sample_parse(attr, record, &sample);
+    *place = (struct csp_sample_place){sample.ip, sample.callchain, sample.callchain_len};
+    return is_sound;
+}
+
+bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_record *record,
+                           struct csp_sample_place *place)
+{
+    uint64_t type = attr->sample_type, abi;
+    size_t head = 8 * (size_t)__builtin_popcount((unsigned)type & HEAD_FIELDS);
+    if (type & ~(uint64_t)FIELDS_OF_PLACE || record->body_size < head)
+        return parse_place(attr, record, place);
+    struct csp_cursor at = csp_cursor(record->body + head, record->body_size - head);
+    *place = (struct csp_sample_place){0};
+    if (type & CSP_SAMPLE_IP)
+        place->ip = csp_load64(record->body + (type & CSP_SAMPLE_IDENTIFIER ? 8 : 0));
+    if (type & CSP_SAMPLE_CALLCHAIN) {
+        place->callchain_len = csp_cursor_u64(&at);
+        place->callchain = take_array(&at, place->callchain_len, 8);
+    }
+    if (type & CSP_SAMPLE_REGS_USER)
+        take_registers(&at, attr->sample_regs_user, &abi);
+    return !at.overrun;
+}
+
 bool csp_sample_user_register(const struct csp_attr *attr, const struct csp_sample_record *sample,
                               unsigned number, uint64_t *value)
 {

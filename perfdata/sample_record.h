@@ -57,6 +57,18 @@ struct csp_sample_record {
 bool csp_sample_parse(const struct csp_attr *attr, const struct csp_record *record,
                       struct csp_sample_record *sample);
 
+/* Where a sample was taken. */
+struct csp_sample_place {
+    uint64_t ip;
+    const uint8_t *callchain; /* u64 entries */
+    uint64_t callchain_len;
+};
+
+/* Of a SAMPLE record, all that csp_sample_parse finds of this, and whether it is malformed, in less
+ * time where there is little else in it. */
+bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_record *record,
+                           struct csp_sample_place *place);
+
 static inline uint64_t csp_sample_frame(const struct csp_sample_record *sample, uint64_t index)
 {
     return csp_load64(sample->callchain + 8 * index);

@@ -310,12 +310,64 @@ static void events_are_told_apart_by_id(void **state)
     csp_buf_free(&image);
 }
 
+static bool same_place(const struct csp_sample_place *place, const struct csp_sample_record *sample)
+{
+    return place->ip == sample->ip && place->callchain == sample->callchain &&
+           place->callchain_len == sample->callchain_len;
+}
+
+/* Samples of these fields that end after each byte, and what of them both find. */
+static void check_place(uint64_t type, uint64_t frames, uint64_t abi)
+{
+    const struct csp_attr attr = {.sample_type = type, .sample_regs_user = UINT64_C(3) << 29};
+    struct csp_buf body = {0};
+    for (uint64_t field = 1; field <= CSP_SAMPLE_IDENTIFIER; field <<= 1)
+        if (type & field & ~(uint64_t)(CSP_SAMPLE_CALLCHAIN | CSP_SAMPLE_REGS_USER))
+            csp_buf_add_u64(&body, 0x100 + field);
+    if (type & CSP_SAMPLE_CALLCHAIN)
+        csp_buf_add_u64(&body, frames);
+    for (int i = 0; type & CSP_SAMPLE_CALLCHAIN && i < 3; i++)
+        csp_buf_add_u64(&body, 0x4000);
+    if (type & CSP_SAMPLE_REGS_USER)
+        csp_buf_add_u64(&body, abi);
+    for (int i = 0; type & CSP_SAMPLE_REGS_USER && i < 2; i++)
+        csp_buf_add_u64(&body, 0x3030);
+    for (size_t size = body.len; size + 1 > 0; size--) {
+        struct csp_record record = record_of(&body);
+        struct csp_sample_record sample;
+        struct csp_sample_place place;
+        record.body_size = size;
+        bool is_sound = csp_sample_parse(&attr, &record, &sample);
+        assert_int_equal(csp_sample_find_place(&attr, &record, &place), is_sound);
+        assert_true(same_place(&place, &sample));
+    }
+    csp_buf_free(&body);
+}
+
+static void a_place_is_what_parsing_finds(void **state)
+{
+    (void)state;
+    const uint64_t fields[] = {CSP_SAMPLE_IDENTIFIER, CSP_SAMPLE_IP,        CSP_SAMPLE_ADDR,
+                               CSP_SAMPLE_CPU,        CSP_SAMPLE_CALLCHAIN, CSP_SAMPLE_REGS_USER,
+                               CSP_SAMPLE_STACK_USER};
+    enum { FIELDS = sizeof fields / sizeof *fields };
+    for (unsigned set = 0; set < 1u << FIELDS; set++) {
+        uint64_t type = CSP_SAMPLE_TID | CSP_SAMPLE_TIME | CSP_SAMPLE_PERIOD;
+        for (unsigned i = 0; i < FIELDS; i++)
+            type |= set >> i & 1 ? fields[i] : 0;
+        check_place(type, 3, 2);
+        check_place(type, 3, 0);
+        check_place(type, UINT64_MAX / 8, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_found),
         cmocka_unit_test(a_sample_cut_anywhere_is_malformed),
         cmocka_unit_test(absurd_lengths_are_malformed),
+        cmocka_unit_test(a_place_is_what_parsing_finds),
         cmocka_unit_test(read_values_have_the_shape_of_the_read_format),
         cmocka_unit_test(a_sample_without_a_period_has_its_events),
         cmocka_unit_test(every_record_of_the_kernel_says_who_when_and_where),
