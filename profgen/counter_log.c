@@ -3,7 +3,13 @@
 #include "base/alloc.h"
 #include "base/saturate.h"
 
-enum { DIGIT_BITS = 12, DIGITS = 1 << DIGIT_BITS }; /* what is sorted by at once */
+#include <string.h>
+
+enum {
+    DIGIT_BITS = 10, /* what is sorted by at once */
+    DIGITS = 1 << DIGIT_BITS,
+    FEW = 24, /* that are sorted one by one */
+};
 
 /* By what the log is sorted: contexts, then spans. */
 static uint64_t key_of(const struct csp_counted *counted, unsigned span_bits)
@@ -16,20 +22,48 @@ static size_t digit_of(const struct csp_counted *counted, unsigned span_bits, un
     return key_of(counted, span_bits) >> shift & (DIGITS - 1);
 }
 
-/* Sorts by one digit of the keys; what is alike keeps its order. */
+/* Sorts by one digit of the keys; what is alike keeps its order. `ends` tells where in `to` those
+ * with each digit end. */
 static void sort_by_digit(const struct csp_counted *from, struct csp_counted *to, size_t count,
-                          unsigned span_bits, unsigned shift)
+                          unsigned span_bits, unsigned shift, size_t ends[DIGITS])
 {
-    size_t at[DIGITS] = {0}, next = 0;
+    size_t next = 0;
+    memset(ends, 0, DIGITS * sizeof *ends);
     for (size_t i = 0; i < count; i++)
-        at[digit_of(&from[i], span_bits, shift)]++;
+        ends[digit_of(&from[i], span_bits, shift)]++;
     for (size_t digit = 0; digit < DIGITS; digit++) {
         size_t first = next;
-        next += at[digit];
-        at[digit] = first;
+        next += ends[digit];
+        ends[digit] = first;
     }
     for (size_t i = 0; i < count; i++)
-        to[at[digit_of(&from[i], span_bits, shift)]++] = from[i];
+        to[ends[digit_of(&from[i], span_bits, shift)]++] = from[i];
+}
+
+static void sort_few(struct csp_counted *list, size_t count, unsigned span_bits)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct csp_counted counted = list[i];
+        uint64_t key = key_of(&counted, span_bits);
+        size_t at = i;
+        for (; at && key < key_of(&list[at - 1], span_bits); at--)
+            list[at] = list[at - 1];
+        list[at] = counted;
+    }
+}
+
+/* Sorts by the lower `bits` of the keys. Returns which of the two arrays has them then. */
+static struct csp_counted *sort_by_bits(struct csp_counted *list, struct csp_counted *other,
+                                        size_t count, unsigned span_bits, unsigned bits)
+{
+    size_t ends[DIGITS];
+    for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS) {
+        sort_by_digit(list, other, count, span_bits, shift, ends);
+        struct csp_counted *sorted = other;
+        other = list;
+        list = sorted;
+    }
+    return list;
 }
 
 static unsigned bits_of(uint32_t number)
@@ -37,27 +71,32 @@ static unsigned bits_of(uint32_t number)
     return number ? 32 - (unsigned)__builtin_clz(number) : 0;
 }
 
+/* By the first digit, then those with the same one by the others: they are in the processor's
+ * cache, and the whole log is not. */
 static void sort(struct csp_counter_log *log)
 {
-    size_t count = log->list.len;
-    struct csp_counted *from = log->list.data;
-    struct csp_counted *to = csp_malloc((count + 1) * sizeof *to);
+    size_t count = log->list.len, ends[DIGITS];
+    struct csp_counted *list = log->list.data;
+    struct csp_counted *other = csp_malloc((count + 1) * sizeof *other);
     uint32_t contexts = 0, spans = 0;
     for (size_t i = 0; i < count; i++) {
-        contexts |= from[i].context;
-        spans |= from[i].span;
+        contexts |= list[i].context;
+        spans |= list[i].span;
     }
     unsigned span_bits = bits_of(spans), bits = span_bits + bits_of(contexts);
-    for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS) {
-        sort_by_digit(from, to, count, span_bits, shift);
-        struct csp_counted *sorted = to;
-        to = from;
-        from = sorted;
+    unsigned lower = bits > DIGIT_BITS ? bits - DIGIT_BITS : 0;
+    sort_by_digit(list, other, count, span_bits, lower, ends);
+    for (size_t digit = 0, first = 0; digit < DIGITS; first = ends[digit++]) {
+        size_t len = ends[digit] - first;
+        struct csp_counted *sorted = other + first;
+        if (len <= FEW)
+            sort_few(sorted, len, span_bits);
+        else
+            sorted = sort_by_bits(sorted, list + first, len, span_bits, lower);
+        if (sorted != list + first)
+            memcpy(list + first, sorted, len * sizeof *sorted);
     }
-    if (from != log->list.data)
-        log->list.cap = count + 1;
-    log->list.data = from;
-    free(to);
+    free(other);
 }
 
 static bool is_same(const struct csp_counted *a, const struct csp_counted *b)
@@ -84,6 +123,7 @@ void csp_counter_log_settle(struct csp_counter_log *log)
 void csp_counter_log_take(struct csp_counter_log *log, const struct csp_counter_log *other,
                           const uint32_t *contexts, const uint32_t *spans)
 {
+    csp_vec_reserve(&log->list, other->list.len);
     for (size_t i = 0; i < other->list.len; i++) {
         const struct csp_counted *counted = &other->list.data[i];
         csp_counter_log_add(log, contexts[counted->context], spans[counted->span], counted->count);

@@ -135,6 +135,18 @@ uint32_t *csp_counters_merge_spans(struct csp_counter_table *table,
     return spans;
 }
 
+/* Fetches where a frame after one will be looked for, if its caller's frame is known already. */
+static void fetch_frame(const struct csp_counters *counters, const struct csp_counters *other,
+                        size_t at, const uint32_t *frames)
+{
+    enum { AHEAD = 12 };
+    if (at + AHEAD >= other->frames.list.len)
+        return;
+    const struct csp_pair *frame = &other->frames.list.data[at + AHEAD];
+    if (frame->first <= at)
+        csp_pairs_fetch(&counters->frames, frames[frame->first], frame->second);
+}
+
 uint32_t *csp_counters_merge_contexts(struct csp_counters *counters,
                                       const struct csp_counters *other)
 {
@@ -142,10 +154,11 @@ uint32_t *csp_counters_merge_contexts(struct csp_counters *counters,
     uint32_t *frames = csp_malloc((frame_len + 1) * sizeof *frames);
     uint32_t *contexts = csp_malloc((count + 1) * sizeof *contexts);
     frames[0] = 0;
-    for (size_t i = 0; i < frame_len; i++) /* callers come before those that they call */
-        frames[i + 1] = csp_pairs_at(&counters->frames, frames[other->frames.list.data[i].first],
-                                     other->frames.list.data[i].second) +
-                        1;
+    for (size_t i = 0; i < frame_len; i++) { /* callers come before those that they call */
+        const struct csp_pair *frame = &other->frames.list.data[i];
+        fetch_frame(counters, other, i, frames);
+        frames[i + 1] = csp_pairs_at(&counters->frames, frames[frame->first], frame->second) + 1;
+    }
     for (size_t i = 0; i < count; i++) {
         contexts[i] = csp_counters_context_at(counters, frames[other->contexts.data[i]]);
         if (csp_map_find(&other->called_contexts, i))

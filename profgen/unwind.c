@@ -218,6 +218,32 @@ static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
     }
 }
 
+/* What is counted. Neither has anything to do with the other, so that two threads can do the same
+ * for both at once. */
+enum { RANGES, BRANCHES, KINDS };
+
+static void for_each_kind(const struct csp_unwinding *worker,
+                          void (*work)(void *user, unsigned kind), void *user)
+{
+    if (worker->options.threads > 1) {
+        csp_parallel(KINDS, work, user);
+        return;
+    }
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        work(user, kind);
+}
+
+static struct csp_counter_log *log_of(struct csp_unwinding *worker, unsigned kind)
+{
+    return kind == RANGES ? &worker->unwinder.ranges : &worker->unwinder.branches;
+}
+
+static struct csp_counter_table *table_of(const struct csp_unwinding *worker, unsigned kind)
+{
+    struct csp_counters *counters = worker->unwinder.counters;
+    return kind == RANGES ? &counters->ranges : &counters->branches;
+}
+
 static void settle(struct csp_unwinding *worker)
 {
     count_steps(worker);
@@ -233,18 +259,35 @@ static void run(void *user, unsigned id)
     settle(worker);
 }
 
-/* Takes what another worker counted. */
-static void take_counted(struct csp_unwinding *worker, const struct csp_unwinding *other)
+struct taking {
+    struct csp_unwinding *worker, *other;
+    uint32_t *contexts; /* of the other: what they are of the worker's */
+};
+
+static void take_kind(void *user, unsigned kind)
 {
-    struct csp_counters *counters = worker->unwinder.counters;
-    uint32_t *contexts = csp_counters_merge_contexts(counters, &other->counters);
-    uint32_t *ranges = csp_counters_merge_spans(&counters->ranges, &other->counters.ranges);
-    uint32_t *branches = csp_counters_merge_spans(&counters->branches, &other->counters.branches);
-    csp_counter_log_take(&worker->unwinder.ranges, &other->unwinder.ranges, contexts, ranges);
-    csp_counter_log_take(&worker->unwinder.branches, &other->unwinder.branches, contexts, branches);
-    free(contexts);
-    free(ranges);
-    free(branches);
+    const struct taking *taking = user;
+    struct csp_counter_log *log = log_of(taking->other, kind);
+    uint32_t *spans =
+        csp_counters_merge_spans(table_of(taking->worker, kind), table_of(taking->other, kind));
+    csp_counter_log_take(log_of(taking->worker, kind), log, taking->contexts, spans);
+    csp_vec_free(&log->list);
+    free(spans);
+}
+
+/* Takes what another worker counted. */
+static void take_counted(struct csp_unwinding *worker, struct csp_unwinding *other)
+{
+    struct taking taking = {
+        worker, other,
+        csp_counters_merge_contexts(worker->unwinder.counters, other->unwinder.counters)};
+    for_each_kind(worker, take_kind, &taking);
+    free(taking.contexts);
+}
+
+static void end_kind(void *user, unsigned kind)
+{
+    csp_counter_log_end(log_of(user, kind), table_of(user, kind));
 }
 
 static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
@@ -317,10 +360,8 @@ void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *o
 
 void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats)
 {
-    struct csp_unwinder *unwinder = &unwinding->unwinder;
-    settle(unwinding);
-    csp_counter_log_end(&unwinder->ranges, &unwinder->counters->ranges);
-    csp_counter_log_end(&unwinder->branches, &unwinder->counters->branches);
+    count_steps(unwinding);
+    for_each_kind(unwinding, end_kind, unwinding);
     add_stats(stats, &unwinding->stats);
     free_worker(unwinding);
 }
