@@ -44,18 +44,39 @@ static bool is_longjmp(const struct csp_branch *branch, const struct csp_unwind_
     return function.end && branch->to != function.start && !is_within(&function, branch->from);
 }
 
+static void follow(const struct csp_branch *branch, const struct csp_unwind_tables *tables,
+                   csp_frames *open)
+{
+    if (branch->kind == CSP_BRANCH_CALL || branch->kind == CSP_BRANCH_INDIRECT_CALL)
+        csp_vec_push(open, branch->from + A64_INSTRUCTION);
+    else if (branch->kind == CSP_BRANCH_RETURN)
+        pop_to(open, branch->to);
+    else if (open->len && is_longjmp(branch, tables))
+        open->len = 0;
+}
+
+/* The kinds that open or close calls, as bits. */
+enum {
+    TURNS = 1 << CSP_BRANCH_CALL | 1 << CSP_BRANCH_INDIRECT_CALL | 1 << CSP_BRANCH_RETURN |
+            1 << CSP_BRANCH_INDIRECT
+};
+
+/* Which branches these are no processor can predict, so they are picked out first. */
 void csp_history_open_calls(const struct csp_history *history,
                             const struct csp_unwind_tables *tables, csp_frames *out)
 {
+    enum { MOST = 256 };
+    const struct csp_branch *branches = history->branches.data;
+    uint32_t turns[MOST];
     out->len = 0;
-    for (size_t i = history->branches.len; i-- > 0;) {
-        const struct csp_branch *branch = &history->branches.data[i];
-        if (branch->kind == CSP_BRANCH_CALL || branch->kind == CSP_BRANCH_INDIRECT_CALL)
-            csp_vec_push(out, branch->from + A64_INSTRUCTION);
-        else if (branch->kind == CSP_BRANCH_RETURN)
-            pop_to(out, branch->to);
-        else if (out->len && is_longjmp(branch, tables))
-            out->len = 0;
+    for (size_t left = history->branches.len; left;) {
+        size_t end = left > MOST ? left - MOST : 0, count = 0;
+        for (; left > end; left--) {
+            turns[count] = (uint32_t)(left - end - 1);
+            count += TURNS >> branches[left - 1].kind & 1;
+        }
+        for (size_t i = 0; i < count; i++)
+            follow(&branches[end + turns[i]], tables, out);
     }
     reverse(out);
 }

@@ -11,7 +11,7 @@ enum {
      * conversion rounds once more. */
     CLOCK_PRECISION_NS = 200,
     PERF_REG_ARM64_LR = 30,
-    KNOWN_LEAVES = 1024, /* a power of two */
+    KNOWN_LEAVES = 8192, /* a power of two */
 };
 
 /* One unwind table, made when an address of its file is first asked for. */

@@ -128,13 +128,12 @@ static void fold(struct csp_folding *folding, struct part *part)
         tell_apart(folding, part);
     csp_sample_checker_learn(part->checker);
     pthread_mutex_unlock(&folding->lock);
-    csp_sample_checker_samples(part->checker);
     if (!part->unwinding) {
         const struct csp_unwind_options how = csp_profgen_unwind_options(gen);
         part->unwinding = csp_unwinding_begin(&gen->program, &part->set, &how,
                                               part == folding->parts ? &gen->counters : NULL);
     }
-    csp_unwinding_samples(part->unwinding);
+    csp_unwinding_samples(part->unwinding, part->checker);
     csp_sample_set_clear(&part->set);
     part->looked_at = 0;
 }

@@ -116,8 +116,6 @@ static unsigned rules_of_branches(const struct csp_sample_checker *checker,
     unsigned broken = 0;
     for (uint32_t i = 0; i < sample->branch_len; i++)
         broken |= checker->branches.data[csp_flat_number(sample, i)];
-    if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
-        broken |= 1 << CSP_RULE_EXTERNAL;
     return broken;
 }
 
@@ -158,9 +156,13 @@ static unsigned check_stack(struct csp_sample_checker *checker, size_t number)
     return 0;
 }
 
-static unsigned check_leaf(const struct csp_flat_sample *sample)
+/* Where it was taken, and where its newest branch went. */
+static unsigned check_end(const struct csp_sample_checker *checker,
+                          const struct csp_flat_sample *sample)
 {
     unsigned broken = 0;
+    if (sample->branch_len && csp_flat_newest(checker->set, sample) == CSP_EXTERNAL)
+        broken |= 1 << CSP_RULE_EXTERNAL;
     if (sample->leaf & CSP_LEAF_ELSEWHERE)
         broken |= 1 << CSP_RULE_LEAF;
     if (sample->leaf & CSP_LEAF_OUTSIDE)
@@ -170,30 +172,37 @@ static unsigned check_leaf(const struct csp_flat_sample *sample)
     return broken;
 }
 
-static void check_samples(struct csp_sample_checker *checker)
+/* Counts the rules that a sample breaks. Returns whether none of them was chosen. */
+static bool judge(struct csp_sample_checker *checker, size_t number, unsigned broken)
 {
     struct csp_sample_check_stats *stats = &checker->stats;
-    uint64_t *counts = checker->set->counts.data;
-    for (size_t i = checker->first; i < checker->end; i++) {
-        const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, i);
-        checker->set->complete.data[i] = false;
-        unsigned broken =
-            rules_of_runs(csp_sample_history_read(&checker->history, checker->set, i));
-        broken |= check_leaf(sample) | rules_of_branches(checker, sample) | check_stack(checker, i);
-        stats->checked += counts[i];
-        for (int rule = 0; rule < CSP_RULE_COUNT; rule++)
-            if (broken & 1U << rule)
-                stats->broken[rule] += counts[i];
-        if (!(broken & checker->rules))
-            continue;
-        stats->rejected += counts[i];
-        counts[i] = 0;
-    }
+    uint64_t *count = &checker->set->counts.data[number];
+    stats->checked += *count;
+    for (int rule = 0; broken >> rule; rule++)
+        if (broken & 1U << rule)
+            stats->broken[rule] += *count;
+    if (!(broken & checker->rules))
+        return true;
+    stats->rejected += *count;
+    *count = 0;
+    return false;
+}
+
+static bool check_sample(struct csp_sample_checker *checker, size_t number)
+{
+    const struct csp_flat_sample *sample = csp_sample_set_at(checker->set, number);
+    checker->set->complete.data[number] = false;
+    unsigned broken =
+        rules_of_runs(csp_sample_history_read(&checker->history, checker->set, number));
+    broken |= check_end(checker, sample) | rules_of_branches(checker, sample);
+    return judge(checker, number, broken | check_stack(checker, number));
 }
 
 static void run(void *user, unsigned number)
 {
-    check_samples((struct csp_sample_checker *)user + number);
+    struct csp_sample_checker *checker = (struct csp_sample_checker *)user + number;
+    for (size_t i = checker->first; i < checker->end; i++)
+        check_sample(checker, i);
 }
 
 static void add_stats(struct csp_sample_check_stats *stats,
@@ -266,14 +275,34 @@ struct csp_sample_checker *csp_sample_checker_begin(struct csp_sample_set *set,
     return checker;
 }
 
-void csp_sample_checker_samples(struct csp_sample_checker *checker)
+void csp_sample_checker_enter(struct csp_sample_checker *checker)
 {
-    uint64_t rejected = checker->stats.rejected;
     make_room(checker->set);
-    checker->first = 0;
-    checker->end = checker->set->counts.len;
-    check_samples(checker);
-    checker->set->stats.used -= checker->stats.rejected - rejected;
+}
+
+static bool note_rejected(struct csp_sample_checker *checker, uint64_t count, bool counts)
+{
+    if (!counts)
+        checker->set->stats.used -= count;
+    return counts;
+}
+
+bool csp_sample_checker_sample(struct csp_sample_checker *checker, size_t number)
+{
+    uint64_t count = checker->set->counts.data[number];
+    return note_rejected(checker, count, check_sample(checker, number));
+}
+
+bool csp_sample_checker_plain(struct csp_sample_checker *checker, size_t number, unsigned broken)
+{
+    uint64_t count = checker->set->counts.data[number];
+    broken |= check_end(checker, csp_sample_set_at(checker->set, number));
+    return note_rejected(checker, count, judge(checker, number, broken));
+}
+
+unsigned csp_sample_checker_branch(const struct csp_sample_checker *checker, uint32_t branch)
+{
+    return checker->branches.data[branch];
 }
 
 void csp_sample_checker_end(struct csp_sample_checker *checker,

@@ -42,8 +42,15 @@ struct csp_sample_checker *csp_sample_checker_begin(struct csp_sample_set *set,
 /* Looks at the branches that are new in the set: before their samples are checked, and not by two
  * threads for one program. */
 void csp_sample_checker_learn(struct csp_sample_checker *checker);
-/* Checks the samples that the set has now. */
-void csp_sample_checker_samples(struct csp_sample_checker *checker);
+/* Before the samples are checked that the set has now. */
+void csp_sample_checker_enter(struct csp_sample_checker *checker);
+/* Checks one of them. Returns whether it counts: it breaks none of the rules. */
+bool csp_sample_checker_sample(struct csp_sample_checker *checker, size_t number);
+/* The same of a sample whose runs all can have been, and whose call stack has all its calls.
+ * `broken` are the rules that its branches break. */
+bool csp_sample_checker_plain(struct csp_sample_checker *checker, size_t number, unsigned broken);
+/* The rules that a branch of the set breaks by itself: bits. */
+unsigned csp_sample_checker_branch(const struct csp_sample_checker *checker, uint32_t branch);
 /* Adds the statistics, and frees. */
 void csp_sample_checker_end(struct csp_sample_checker *checker,
                             struct csp_sample_check_stats *stats);

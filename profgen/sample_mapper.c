@@ -8,6 +8,8 @@
 
 enum { KNOWN_BITS = 14 }; /* of the number of places; programs have some ten thousand branches */
 
+#define NO_VERSION UINT32_MAX /* of no space */
+
 size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct csp_program *program,
                                const struct csp_spaces *spaces, const struct csp_build_id **another)
 {
@@ -135,46 +137,51 @@ static struct csp_mapped_branch *place_of(const struct csp_sample_mapper *mapper
     return &mapper->known[hash >> (64 - KNOWN_BITS)];
 }
 
+/* The kernel's addresses may be another thing's in the same version of a space. */
+static bool is_users(const struct csp_branch *branch)
+{
+    return !((branch->from | branch->to) >> 63);
+}
+
 /* A branch that is not at its place. It gets there when nothing but its addresses has to be looked
  * at, in the space that it was recorded in, to tell that it is the same. */
-static uint32_t number_another(struct csp_sample_mapper *mapper, const struct csp_branch *branch,
-                               struct csp_branch_tally *tally)
+static __attribute__((noinline)) struct csp_mapped_branch
+number_another(struct csp_sample_mapper *mapper, const struct csp_branch *branch,
+               struct csp_branch_tally *tally)
 {
-    const struct csp_address_stretch *stretch = &mapper->stretches[0];
     uint64_t from = map_address(mapper, branch->from), to = map_address(mapper, branch->to);
-    uint32_t number = find_branch(mapper, from, to);
-    const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, number);
-    tally->inside += one.inside;
+    struct csp_mapped_branch mapped = {branch->from, branch->to, mapper->version,
+                                       find_branch(mapper, from, to), 0};
+    const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, mapped.number);
+    mapped.inside = one.inside;
     tally->impossible += one.impossible;
-    tally->external += one.external;
-    if (one.inside && !one.impossible && is_in(stretch, branch->from) && is_in(stretch, branch->to))
-        *place_of(mapper, branch) =
-            (struct csp_mapped_branch){branch->from, branch->to, mapper->version, number};
-    return number;
+    if (!one.impossible && is_users(branch))
+        *place_of(mapper, branch) = mapped;
+    return mapped;
 }
 
 /* Which branch comes next no processor can predict, and a place of its own needs no prediction. */
 static void number_branches(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
 {
-    uint32_t count = sample->branch_len, known_branches = 0;
+    uint32_t count = sample->branch_len;
+    uint64_t inside = 0;
     struct csp_branch_tally tally = {0};
     mapper->numbers.len = 0;
     csp_vec_reserve(&mapper->numbers, count);
     uint32_t *numbers = mapper->numbers.data;
+    uint32_t version = mapper->version ? mapper->version : NO_VERSION;
     for (uint32_t i = 0; i < count; i++) {
         const struct csp_branch *branch = &sample->branches[i];
-        const struct csp_mapped_branch *known = place_of(mapper, branch);
-        if (known->from == branch->from && known->to == branch->to &&
-            known->version == mapper->version && known->version) {
-            *numbers++ = known->number;
-            known_branches++;
-            continue;
-        }
-        *numbers = number_another(mapper, branch, &tally);
-        numbers += *numbers != CSP_NO_BRANCH;
+        struct csp_mapped_branch known = *place_of(mapper, branch);
+        if ((known.from ^ branch->from) | (known.to ^ branch->to) | (known.version ^ version))
+            known = number_another(mapper, branch, &tally);
+        *numbers = known.number;
+        numbers += known.number != CSP_NO_BRANCH;
+        inside += known.inside;
     }
-    tally.inside += known_branches;
     mapper->numbers.len = (size_t)(numbers - mapper->numbers.data);
+    tally.inside = (uint32_t)inside;
+    tally.external = count - (uint32_t)mapper->numbers.len;
     csp_sample_set_saw_branches(mapper->set, &tally, sample->count);
 }
 

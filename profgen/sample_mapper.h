@@ -13,11 +13,12 @@ struct csp_address_stretch {
 
 enum { CSP_MAPPER_STRETCHES = 4 };
 
-/* A branch as it was recorded, both ends of which are in the program. */
+/* A branch as it was recorded, and which of the set's branches it is. */
 struct csp_mapped_branch {
     uint64_t from, to;
     uint32_t version; /* of the space that it was recorded in; 0: none */
-    uint32_t number;  /* of the set's branch that it is */
+    uint32_t number;  /* CSP_NO_BRANCH: no end of it is in the program */
+    uint64_t inside;  /* 1: both are; else 0 */
 };
 
 struct csp_sample_mapper {

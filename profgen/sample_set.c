@@ -174,11 +174,30 @@ static void drop_unrecorded_call(struct csp_sample_set *set, const struct csp_pr
         csp_intern(&set->callers, set->frames.data, set->frames.len * sizeof *set->frames.data);
 }
 
+/* Returns whether all of them have no more than 16 bits. */
+static bool pack_narrow(uint16_t *to, const uint32_t *numbers, uint32_t len)
+{
+    typedef uint32_t eight __attribute__((vector_size(32), aligned(4), may_alias));
+    typedef uint16_t eight_narrow __attribute__((vector_size(16), aligned(2), may_alias));
+    eight seen = {0};
+    uint32_t all = 0, i = 0;
+    for (; i + 8 <= len; i += 8) {
+        seen |= *(const eight *)(numbers + i);
+        *(eight_narrow *)(to + i) =
+            __builtin_convertvector(*(const eight *)(numbers + i), eight_narrow);
+    }
+    for (; i < len; i++) {
+        all |= numbers[i];
+        to[i] = (uint16_t)numbers[i];
+    }
+    for (i = 0; i < 8; i++)
+        all |= seen[i];
+    return all <= UINT16_MAX;
+}
+
 void csp_flat_pack(struct csp_flat_sample *flat, const uint32_t *numbers)
 {
-    flat->wide = csp_flat_is_wide(numbers, flat->branch_len);
-    for (uint32_t i = 0; i < flat->branch_len && !flat->wide; i++)
-        flat->numbers[i] = (uint16_t)numbers[i];
+    flat->wide = !pack_narrow(flat->numbers, numbers, flat->branch_len);
     for (uint32_t i = 0; i < flat->branch_len && flat->wide; i++) {
         flat->numbers[2 * i] = (uint16_t)numbers[i];
         flat->numbers[2 * i + 1] = (uint16_t)(numbers[i] >> 16);

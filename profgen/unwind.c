@@ -17,8 +17,9 @@
 
 enum {
     MOST_STEPS = 1 << 16,
-    CHUNKS = 16,   /* for each thread: some have more to be learnt of than others */
-    MET_BITS = 14, /* of the number of places for steps that were met lately */
+    CHUNKS = 16,               /* for each thread: some have more to be learnt of than others */
+    MET_BITS = 14,             /* of the number of places for steps that were met lately */
+    ODD = 1 << CSP_RULE_COUNT, /* beside the rules that a step's branch breaks */
 };
 
 #define NO_STACK UINT32_MAX
@@ -29,7 +30,9 @@ struct step {
     uint32_t before;   /* the stack before its branch was taken */
     uint32_t branch;   /* number in the set */
     uint32_t followed; /* the step that came after it last, or NO_STEP */
+    uint8_t broken;    /* where samples are checked meanwhile: rules, by its branch, and ODD */
 };
+_Static_assert(ODD <= UINT8_MAX, "rules");
 
 /* A step after another one, which is not the one that came after it last. */
 struct met {
@@ -50,17 +53,17 @@ struct csp_unwinding {
     struct csp_unwind_options options;
     struct csp_unwinder unwinder;
     const struct csp_sample_set *set;
-    const uint32_t *order;   /* of the set's samples */
-    struct chunks *chunks;   /* of that order, which workers take one after the other */
-    struct csp_pairs runs;   /* newer branch (CSP_NO_BRANCH), branch */
-    struct csp_numbers keys; /* of steps: stack << 32 | run */
+    struct csp_sample_checker *checker; /* null: samples were checked before */
+    const uint32_t *order;              /* of the set's samples */
+    struct chunks *chunks;              /* of that order, which workers take one after the other */
+    struct csp_pairs runs;              /* newer branch (CSP_NO_BRANCH), branch */
+    struct csp_numbers keys;            /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
     struct met *met;                   /* each at its own place */
     CSP_VEC(uint32_t) callers_stacks;  /* by number of the set's callers; NO_STACK: not known yet */
     CSP_VEC(struct stacked_call) last; /* callers, root first */
     struct csp_history_reader history;
     csp_frames callchain;
-    CSP_VEC(uint32_t) numbers; /* the branches of the sample at hand */
     struct csp_counters counters;
     struct csp_unwind_stats stats;
 };
@@ -80,6 +83,15 @@ static struct csp_unwind_step describe_step(const struct csp_unwinding *worker, 
     };
 }
 
+static uint8_t check_step(struct csp_unwinding *worker, const struct csp_unwind_step *step,
+                          uint32_t newer, uint32_t branch)
+{
+    if (!worker->checker)
+        return 0;
+    bool odd = csp_unwinder_is_odd(&worker->unwinder, step, newer == CSP_NO_BRANCH);
+    return (uint8_t)(csp_sample_checker_branch(worker->checker, branch) | (odd ? ODD : 0));
+}
+
 static uint32_t step_at(struct csp_unwinding *worker, uint32_t stack, uint32_t newer,
                         uint32_t branch)
 {
@@ -90,12 +102,14 @@ static uint32_t step_at(struct csp_unwinding *worker, uint32_t stack, uint32_t n
         csp_vec_push(&worker->steps,
                      (struct step){.before = csp_unwinder_undo(&worker->unwinder, &step),
                                    .branch = branch,
-                                   .followed = NO_STEP});
+                                   .followed = NO_STEP,
+                                   .broken = check_step(worker, &step, newer, branch)});
     }
     return number;
 }
 
-static uint32_t another_step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
+static __attribute__((noinline)) uint32_t another_step_after(struct csp_unwinding *worker,
+                                                             uint32_t at, uint32_t branch)
 {
     uint32_t hash = at * 0x9e3779b1u + branch * 0x85ebca6bu;
     struct met *met = &worker->met[hash >> (32 - MET_BITS)];
@@ -108,7 +122,7 @@ static uint32_t another_step_after(struct csp_unwinding *worker, uint32_t at, ui
 }
 
 /* The step after another one: mostly the same as the last time. */
-static uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
+static inline uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
 {
     const struct step *step = &worker->steps.data[at];
     if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
@@ -116,10 +130,12 @@ static uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uint32_t b
     return another_step_after(worker, at, branch);
 }
 
-/* Counts all steps, and forgets them. */
+/* Counts all steps, and forgets them. Those of samples that do not count may have no count. */
 static void count_steps(struct csp_unwinding *worker)
 {
     for (size_t i = 0; i < worker->steps.len; i++) {
+        if (!worker->steps.data[i].count)
+            continue;
         uint64_t key = worker->keys.list.data[i];
         const struct csp_unwind_step step =
             describe_step(worker, (uint32_t)(key >> 32), (uint32_t)key);
@@ -147,17 +163,10 @@ static uint32_t stack_of_callers(struct csp_unwinding *worker, const uint64_t *c
     return stack;
 }
 
-/* The callchain, with the callers that it lacks and the history shows. */
-static uint32_t first_stack(struct csp_unwinding *worker, size_t number, uint64_t count)
+static uint32_t recorded_stack(struct csp_unwinding *worker, const struct csp_flat_sample *sample)
 {
-    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
     if (worker->unwinder.flat)
         return CSP_STACK_EMPTY;
-    if (!worker->unwinder.options->compat &&
-        csp_sample_callchain(&worker->history, worker->set, number, &worker->callchain)) {
-        worker->stats.restored_frames += count;
-        return stack_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
-    }
     while (worker->callers_stacks.len <= sample->callers)
         csp_vec_push(&worker->callers_stacks, NO_STACK);
     uint32_t *stack = &worker->callers_stacks.data[sample->callers];
@@ -169,30 +178,97 @@ static uint32_t first_stack(struct csp_unwinding *worker, size_t number, uint64_
     return *stack;
 }
 
-static void unwind_sample(struct csp_unwinding *worker, size_t number, uint64_t count)
+/* The callchain, with the callers that it lacks and the history shows. */
+static uint32_t first_stack(struct csp_unwinding *worker, size_t number, uint64_t count)
 {
-    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
-    const struct csp_code *code = &worker->unwinder.program->code;
-    uint64_t newest = csp_flat_newest(worker->set, sample);
-    uint32_t stack = first_stack(worker, number, count), at = NO_STEP;
-    if (sample->end && (sample->end != newest || !sample->branch_len))
-        csp_unwinder_partial(&worker->unwinder, stack, newest, csp_code_before(code, sample->end),
-                             count);
-    worker->numbers.len = 0;
-    csp_vec_reserve(&worker->numbers, sample->branch_len);
-    csp_flat_unpack(sample, worker->numbers.data);
+    if (worker->unwinder.flat || worker->unwinder.options->compat ||
+        !csp_sample_callchain(&worker->history, worker->set, number, &worker->callchain))
+        return recorded_stack(worker, csp_sample_set_at(worker->set, number));
+    worker->stats.restored_frames += count;
+    return stack_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
+}
+
+/* Adds to the steps of a sample. */
+static inline uint32_t add_to_steps(struct csp_unwinding *worker,
+                                    const struct csp_flat_sample *sample, bool wide, uint32_t stack,
+                                    uint64_t count, unsigned *broken)
+{
+    uint32_t at = NO_STEP;
     for (uint32_t i = 0; i < sample->branch_len; i++) {
-        uint32_t branch = worker->numbers.data[i];
+        uint32_t branch = wide ? csp_flat_number(sample, i) : sample->numbers[i];
         at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
         struct step *step = &worker->steps.data[at];
         step->count = csp_add_saturating(step->count, count);
+        *broken |= step->broken;
     }
-    if (at != NO_STEP)
-        stack = worker->steps.data[at].before;
-    if (sample->start && sample->branch_len && stack != CSP_STACK_LOST)
-        csp_unwinder_partial(&worker->unwinder, stack, sample->start,
+    return at;
+}
+
+/* Adds to the steps that lead from `stack`, when a sample's newest branch had been taken, back to
+ * its oldest. Returns the stack before that one; `broken` gets what its steps break. */
+static uint32_t walk(struct csp_unwinding *worker, const struct csp_flat_sample *sample,
+                     uint32_t stack, uint64_t count, unsigned *broken)
+{
+    *broken = 0;
+    uint32_t last = sample->wide ? add_to_steps(worker, sample, true, stack, count, broken)
+                                 : add_to_steps(worker, sample, false, stack, count, broken);
+    return last == NO_STEP ? stack : worker->steps.data[last].before;
+}
+
+/* The same steps again, as if they had not been walked. */
+static void take_back(struct csp_unwinding *worker, const struct csp_flat_sample *sample,
+                      uint32_t stack, uint64_t count)
+{
+    uint32_t at = NO_STEP;
+    for (uint32_t i = 0; i < sample->branch_len; i++) {
+        uint32_t branch = csp_flat_number(sample, i);
+        at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
+        worker->steps.data[at].count -= count;
+    }
+}
+
+/* Counts what ran behind the newest branch and before the oldest one, each in its stack. */
+static void count_ends(struct csp_unwinding *worker, const struct csp_flat_sample *sample,
+                       uint32_t stack, uint32_t oldest_stack, uint64_t count)
+{
+    const struct csp_code *code = &worker->unwinder.program->code;
+    uint64_t newest = csp_flat_newest(worker->set, sample);
+    if (sample->end && (sample->end != newest || !sample->branch_len))
+        csp_unwinder_partial(&worker->unwinder, stack, newest, csp_code_before(code, sample->end),
+                             count);
+    if (sample->start && sample->branch_len && oldest_stack != CSP_STACK_LOST)
+        csp_unwinder_partial(&worker->unwinder, oldest_stack, sample->start,
                              csp_flat_branch(worker->set, sample, sample->branch_len - 1)->first,
                              count);
+}
+
+static void unwind_sample(struct csp_unwinding *worker, size_t number, uint64_t count)
+{
+    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
+    unsigned broken;
+    uint32_t stack = first_stack(worker, number, count);
+    uint32_t oldest_stack = walk(worker, sample, stack, count, &broken);
+    count_ends(worker, sample, stack, oldest_stack, count);
+}
+
+/* Where no step is odd, the calls that are open when the history ends are the innermost of the call
+ * stack, and no more has to be known of the sample. Nearly all are like that, and it takes one walk
+ * to count them; of the others that is taken back. */
+static void check_and_unwind(struct csp_unwinding *worker, size_t number, uint64_t count)
+{
+    const struct csp_flat_sample *sample = csp_sample_set_at(worker->set, number);
+    struct csp_sample_checker *checker = worker->checker;
+    unsigned broken;
+    uint32_t stack = recorded_stack(worker, sample);
+    uint32_t oldest_stack = walk(worker, sample, stack, count, &broken);
+    bool odd = broken & ODD;
+    if (!odd && csp_sample_checker_plain(checker, number, broken)) {
+        count_ends(worker, sample, stack, oldest_stack, count);
+        return;
+    }
+    take_back(worker, sample, stack, count);
+    if (odd && csp_sample_checker_sample(checker, number))
+        unwind_sample(worker, number, count);
 }
 
 /* Takes the next chunk of the samples; false: there is none. */
@@ -211,8 +287,11 @@ static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         uint32_t number = worker->order[i];
-        if (worker->set->counts.data[number])
-            unwind_sample(worker, number, worker->set->counts.data[number]);
+        uint64_t count = worker->set->counts.data[number];
+        if (count && worker->checker)
+            check_and_unwind(worker, number, count);
+        else if (count)
+            unwind_sample(worker, number, count);
         if (worker->steps.len > MOST_STEPS)
             count_steps(worker);
     }
@@ -317,7 +396,6 @@ static void free_worker(struct csp_unwinding *worker)
     csp_vec_free(&worker->callers_stacks);
     csp_vec_free(&worker->last);
     csp_vec_free(&worker->callchain);
-    csp_vec_free(&worker->numbers);
     free(worker);
 }
 
@@ -342,8 +420,10 @@ struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
     return unwinding;
 }
 
-void csp_unwinding_samples(struct csp_unwinding *unwinding)
+void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_checker *checker)
 {
+    csp_sample_checker_enter(checker);
+    unwinding->checker = checker;
     uint32_t *order = csp_samples_by_callers(unwinding->set);
     unwinding->order = order;
     unwind_chunk(unwinding, 0, unwinding->set->counts.len);

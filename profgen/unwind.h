@@ -5,7 +5,7 @@
 #define CSP_PROFGEN_UNWIND_H
 
 #include "profgen/counters.h"
-#include "profgen/sample_set.h"
+#include "profgen/sample_checks.h"
 
 struct csp_unwind_options {
     bool compat;            /* llvm-profgen 22's choices */
@@ -44,8 +44,8 @@ struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
                                           const struct csp_sample_set *set,
                                           const struct csp_unwind_options *options,
                                           struct csp_counters *counters);
-/* Unwinds the samples that the set has now. */
-void csp_unwinding_samples(struct csp_unwinding *unwinding);
+/* Checks the samples that the set has now, and unwinds those that may count. */
+void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_checker *checker);
 /* Takes what another one, of any set, has counted. That is freed. */
 void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other);
 /* Completes the counters, adds the statistics, and frees. */

@@ -250,6 +250,17 @@ uint32_t csp_unwinder_undo(struct csp_unwinder *unwinder, const struct csp_unwin
     }
 }
 
+bool csp_unwinder_is_odd(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                         bool newest)
+{
+    const struct csp_unwind_run *run = run_of(unwinder, step);
+    if (is_lost(run->judged) || (run->judged == RUN_NONE) != newest)
+        return true;
+    return !unwinder->flat &&
+           (run->returns_to_no_call ||
+            (run->kind == CSP_BRANCH_CALL && !is_call_of(unwinder, step->stack, step->from)));
+}
+
 static void count_known_range(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
                               struct csp_unwind_run *run, uint64_t count)
 {

@@ -67,6 +67,11 @@ static inline uint32_t csp_unwinder_call(struct csp_unwinder *unwinder, uint32_t
 
 /* The stack before the branch was taken. */
 uint32_t csp_unwinder_undo(struct csp_unwinder *unwinder, const struct csp_unwind_step *step);
+/* Whether what ran behind the branch cannot have been, or its call is not the one that the stack
+ * has: then a sample's callchain and history may not be each other's. `newest`: nothing ran behind
+ * it. */
+bool csp_unwinder_is_odd(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
+                         bool newest);
 /* Counts the branch, and the range that ran from it to the next newer one, `count` times. `before`
  * is the stack before it. */
 void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,

@@ -285,6 +285,111 @@ static void a_range_over_a_return_ends_what_is_known_of_callers(void **state)
     assert_int_equal(f->stats.ranges, f->stats.ranges_counted + 1);
 }
 
+/* Branches that follow from each other, mostly: outer calls inner, which returns. */
+static uint32_t random_history(unsigned *seed, struct csp_branch *newest_first, uint32_t most)
+{
+    static const struct csp_branch calls[] = {{FIRST_CALL, INNER, 0}, {SECOND_CALL, INNER, 0}};
+    static const uint64_t odd[] = {OUTER, OUTER + 4, INNER + 8, FIRST_CALL, SECOND_CALL + 4, 7};
+    uint32_t count = (uint32_t)rand_r(seed) % most;
+    unsigned call = (unsigned)rand_r(seed);
+    for (uint32_t i = 0; i < count; i++, call++) {
+        const struct csp_branch *newer = &calls[call / 2 % 2];
+        newest_first[i] = call % 2 ? (struct csp_branch){INNER_RETURN, newer->from + 4, 0} : *newer;
+        if (rand_r(seed) % 16 == 0)
+            newest_first[i].to = odd[(unsigned)rand_r(seed) % 6];
+        if (rand_r(seed) % 32 == 0)
+            newest_first[i].from = odd[(unsigned)rand_r(seed) % 6];
+    }
+    return count;
+}
+
+static void add_random_samples(struct fixture *f, unsigned number, struct csp_sample_set *set)
+{
+    static const uint64_t frames[] = {INNER + 8,      FIRST_CALL + 4, SECOND_CALL + 4,
+                                      FIRST_CALL + 4, OUTER + 8,      7};
+    struct csp_branch branches[12];
+    unsigned seed = number;
+    for (unsigned i = 0; i <= number % 8; i++) {
+        uint32_t first = (uint32_t)rand_r(&seed) % 6;
+        const struct csp_sample sample = {
+            .count = 1 + (uint32_t)rand_r(&seed) % 3,
+            .callchain = frames + first,
+            .callchain_len = 1 + (uint32_t)rand_r(&seed) % (6 - first),
+            .branches = branches,
+            .branch_len = random_history(&seed, branches, 12),
+            .start = rand_r(&seed) % 2 ? OUTER + 4 : 0,
+            .end = INNER + 8,
+            .verdict = CSP_VERDICT_EXACT,
+        };
+        csp_sample_set_add(set, &f->program, &sample);
+    }
+}
+
+/* Each of the other table is one of the table; `contexts` are the other's numbers in the table's.
+ */
+static void expect_same_counters(const struct csp_counter_table *table,
+                                 const struct csp_counter_table *other, const uint32_t *contexts)
+{
+    assert_int_equal(table->counts.len, other->counts.len);
+    for (size_t i = 0; i < other->counts.len; i++) {
+        const struct csp_counter wanted = csp_counters_at(other, i);
+        uint64_t count = 0;
+        for (size_t j = 0; j < table->counts.len; j++) {
+            const struct csp_counter counter = csp_counters_at(table, j);
+            if (counter.from == wanted.from && counter.to == wanted.to &&
+                counter.context == contexts[wanted.context])
+                count = counter.count;
+        }
+        assert_int_equal(count, wanted.count);
+    }
+}
+
+static void samples_are_checked_and_unwound_in_one_walk_as_in_two(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t odd = 0, plain = 0;
+    for (unsigned seed = 1; seed <= 2000; seed++) {
+        unsigned rules = seed % 4 ? 0 : 1U << seed / 4 % CSP_RULE_COUNT;
+        struct csp_sample_set one = {.contexts = true}, two = {.contexts = true};
+        struct csp_counters one_counters = {0}, two_counters = {0};
+        struct csp_unwind_stats one_stats = {0}, two_stats = {0};
+        struct csp_sample_check_stats one_checks = {0}, two_checks = {0};
+        f->options.flat = seed % 5 == 0;
+        one.contexts = two.contexts = !f->options.flat;
+        add_random_samples(f, seed, &two);
+        csp_sample_set_check(&two, &f->program, rules, 1, &two_checks);
+        csp_unwind(&f->program, &two, &f->options, &two_counters, &two_stats);
+
+        struct csp_sample_checker *checker = csp_sample_checker_begin(&one, &f->program, rules);
+        struct csp_unwinding *unwinding =
+            csp_unwinding_begin(&f->program, &one, &f->options, &one_counters);
+        add_random_samples(f, seed, &one);
+        csp_sample_checker_learn(checker);
+        csp_unwinding_samples(unwinding, checker);
+        csp_sample_checker_end(checker, &one_checks);
+        csp_unwinding_end(unwinding, &one_stats);
+
+        assert_memory_equal(&one_checks, &two_checks, sizeof one_checks);
+        assert_memory_equal(&one_stats, &two_stats, sizeof one_stats);
+        assert_int_equal(one.stats.used, two.stats.used);
+        size_t contexts_len = one_counters.contexts.len;
+        uint32_t *contexts = csp_counters_merge_contexts(&one_counters, &two_counters);
+        assert_int_equal(one_counters.contexts.len, contexts_len);
+        expect_same_counters(&one_counters.ranges, &two_counters.ranges, contexts);
+        expect_same_counters(&one_counters.branches, &two_counters.branches, contexts);
+        free(contexts);
+        bool any_odd = one_checks.broken[CSP_RULE_STACK] || one_stats.restored_frames ||
+                       one_stats.ranges_impossible;
+        odd += any_odd;
+        plain += !any_odd;
+        csp_sample_set_free(&one);
+        csp_sample_set_free(&two);
+        csp_counters_free(&one_counters);
+        csp_counters_free(&two_counters);
+    }
+    assert_true(odd > 100 && plain > 100);
+}
+
 static void recursion_keeps_one_of_adjacent_repetitions(void **state)
 {
     (void)state;
@@ -346,6 +451,7 @@ int main(void)
         WITH_PROGRAM(a_call_out_of_the_binary_that_was_not_recorded_leaves_its_caller),
         WITH_PROGRAM(the_history_restores_a_caller_that_the_callchain_lost),
         WITH_PROGRAM(a_range_over_a_return_ends_what_is_known_of_callers),
+        WITH_PROGRAM(samples_are_checked_and_unwound_in_one_walk_as_in_two),
         cmocka_unit_test(recursion_keeps_one_of_adjacent_repetitions),
         cmocka_unit_test(only_what_repeats_is_compressed),
         cmocka_unit_test(overlapping_ranges_are_cut_where_counts_change),
