@@ -55,9 +55,10 @@ static uint64_t hash_window(const struct csp_windows *windows, const struct csp_
         const struct csp_run *run = &windows->runs.data[window->run_first + i];
         uint64_t ends[] = {run->start, run->end, run->how, run->return_address, hash};
         hash = XXH3_64bits_withSeed(ends, sizeof ends, hash);
+        struct csp_branch_reader reader = csp_run_branches(windows, run);
         for (uint32_t k = 0; k < run->branch_len; k++) {
-            const struct csp_branch *branch = &windows->branches.data[run->branch_first + k];
-            uint64_t both[] = {branch->from, branch->to};
+            const struct csp_branch branch = csp_branch_decode(&reader);
+            uint64_t both[] = {branch.from, branch.to};
             hash = XXH3_64bits_withSeed(both, sizeof both, hash);
         }
     }
@@ -72,8 +73,9 @@ static void add_script(struct csp_decode_output *output, const struct csp_window
         return;
     }
     struct csp_branch *newest_first = csp_malloc(run->branch_len * sizeof *newest_first);
-    for (uint32_t i = 0; i < run->branch_len; i++)
-        newest_first[i] = windows->branches.data[run->branch_first + run->branch_len - 1 - i];
+    struct csp_branch_reader reader = csp_run_branches(windows, run);
+    for (uint32_t i = run->branch_len; i--;)
+        newest_first[i] = csp_branch_decode(&reader);
     bool stopped_at_target = newest_first[0].to == run->end;
     struct csp_sample sample = {
         /* the last instruction that ran */

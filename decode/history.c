@@ -12,13 +12,15 @@ static void add_run(const struct csp_windows *list, const struct csp_run *run, u
     size_t count = run->branch_len;
     if (!count)
         return;
-    const struct csp_branch *newest = list->branches.data + run->branch_first + count;
+    struct csp_branch_reader reader = csp_run_branches(list, run);
     if (limit && count > limit - history->branches.len)
         count = limit - history->branches.len;
+    for (size_t older = run->branch_len - count; older--;)
+        csp_branch_decode(&reader);
     csp_vec_reserve(&history->branches, count);
     struct csp_branch *out = history->branches.data + history->branches.len;
-    for (size_t i = 0; i < count; i++)
-        out[i] = *--newest;
+    for (size_t i = count; i--;)
+        out[i] = csp_branch_decode(&reader);
     history->branches.len += count;
 }
 

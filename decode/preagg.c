@@ -33,11 +33,12 @@ static void add_run(struct csp_preagg *preagg, struct key *key, uint64_t time,
                     const struct csp_windows *windows, const struct csp_run *run)
 {
     uint64_t first = run->start;
-    const struct csp_branch *branches = windows->branches.data + run->branch_first;
+    struct csp_branch_reader reader = csp_run_branches(windows, run);
     for (uint32_t i = 0; i < run->branch_len; i++) {
-        count(preagg, key, time, 'F', first, branches[i].from);
-        count(preagg, key, time, 'B', branches[i].from, branches[i].to);
-        first = branches[i].to;
+        const struct csp_branch branch = csp_branch_decode(&reader);
+        count(preagg, key, time, 'F', first, branch.from);
+        count(preagg, key, time, 'B', branch.from, branch.to);
+        first = branch.to;
     }
     if (run->end > first)
         count(preagg, key, time, 'F', first, run->end - INSTRUCTION);

@@ -195,21 +195,22 @@ static int cut_rest(struct csp_trace_sampler *sampler, struct thread *thread,
 }
 
 static int sample_run(struct csp_trace_sampler *sampler, struct thread *thread,
-                      const struct position *position, const struct csp_branch *branches)
+                      const struct position *position, struct csp_branch_reader branches)
 {
     const struct csp_run *run = position->run;
     uint64_t start = run->start;
     for (uint32_t i = 0; i < run->branch_len; i++) {
-        int error = advance(sampler, thread, position, start, branches[i].from);
+        const struct csp_branch branch = csp_branch_decode(&branches);
+        int error = advance(sampler, thread, position, start, branch.from);
         if (error < 0)
             return error;
         /* The branch itself was the last instruction of the sample before. (With branches since
          * then, it only lies before where this one started.) */
-        if (!thread->branches.len && thread->start == branches[i].from + INSTRUCTION)
+        if (!thread->branches.len && thread->start == branch.from + INSTRUCTION)
             thread->start = 0;
-        csp_vec_push(&thread->branches, branches[i]);
-        follow(thread, &branches[i]);
-        start = branches[i].to;
+        csp_vec_push(&thread->branches, branch);
+        follow(thread, &branch);
+        start = branch.to;
     }
     return run->end > start ? advance(sampler, thread, position, start, run->end - INSTRUCTION) : 0;
 }
@@ -229,7 +230,7 @@ static int sample_window(struct csp_trace_sampler *sampler, const struct csp_sou
             resume(thread, run->start);
             thread->start = run->start;
         }
-        int error = sample_run(sampler, thread, &position, list->branches.data + run->branch_first);
+        int error = sample_run(sampler, thread, &position, csp_run_branches(list, run));
         if (error < 0)
             return error;
         if (i + 1 < window->run_len && csp_run_joins(run, run + 1))

@@ -11,7 +11,7 @@
 #define CSP_DECODE_WINDOW_H
 
 #include "base/vec.h"
-#include "decode/sample.h"
+#include "decode/branch_codes.h"
 
 #include <stdbool.h>
 
@@ -37,7 +37,8 @@ struct csp_run {
     uint64_t return_address;
     uint32_t exception; /* its number */
     uint32_t ranges;
-    /* In the window list's branches, oldest first; those are empty where they are only counted. */
+    /* In the window list's branches, oldest first: where its codes begin, and how many branches
+     * they are. There are no codes where branches are only counted. */
     uint32_t branch_first, branch_len;
     uint8_t how; /* enum csp_run_end */
     uint8_t el;
@@ -60,8 +61,23 @@ struct csp_window {
 struct csp_windows {
     CSP_VEC(struct csp_window) windows;
     CSP_VEC(struct csp_run) runs;
-    CSP_VEC(struct csp_branch) branches;
+    CSP_VEC(csp_branch_code) branches;
 };
+
+static inline struct csp_branch_reader csp_run_branches(const struct csp_windows *list,
+                                                        const struct csp_run *run)
+{
+    return (struct csp_branch_reader){list->branches.data + run->branch_first, run->start};
+}
+
+/* Adds a branch to the last run, where execution went on at `start` before it. */
+static inline void csp_windows_add_branch(struct csp_windows *list, uint64_t start,
+                                          const struct csp_branch *branch)
+{
+    csp_vec_reserve(&list->branches, CSP_BRANCH_CODES_MOST);
+    list->branches.len +=
+        csp_branch_encode(list->branches.data + list->branches.len, start, branch);
+}
 
 static inline void csp_windows_free(struct csp_windows *list)
 {

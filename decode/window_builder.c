@@ -58,6 +58,7 @@ static void begin_run(struct csp_window_builder *builder, uint64_t start)
     out->windows.data[out->windows.len - 1].run_len++;
     builder->in_run = true;
     builder->from_branch = false;
+    builder->start = start;
     builder->stats.runs++;
 }
 
@@ -76,8 +77,9 @@ static void take_branch(struct csp_window_builder *builder, uint64_t to)
 {
     struct csp_run *run = last_run(builder);
     if (!builder->sums_up)
-        csp_vec_push(&builder->out->branches,
-                     (struct csp_branch){builder->from, to, builder->kind});
+        csp_windows_add_branch(builder->out, builder->start,
+                               &(struct csp_branch){builder->from, to, builder->kind});
+    builder->start = to;
     builder->stats.branches++;
     builder->from_branch = false;
     run->branch_len++;
@@ -109,26 +111,42 @@ static void add_range(struct csp_window_builder *builder, const struct csp_eleme
     builder->stats.instructions += range->instructions;
 }
 
+/* Returns where its last code is. */
+static csp_branch_code *put_far_branch(csp_branch_code *code, uint64_t from, uint64_t to,
+                                       uint32_t kind, uint64_t taken)
+{
+    if (!taken)
+        return code;
+    const struct csp_branch branch = {from, to, (enum csp_branch_kind)kind};
+    csp_branch_put_far(code, &branch);
+    return code + CSP_BRANCH_CODES_MOST - 1;
+}
+
 /* Takes ranges that go on where the last one ended, nearly all there are, and returns how many
  * those were. */
 static size_t add_ranges(struct csp_window_builder *builder, const struct csp_element *elements,
                          size_t count)
 {
     struct csp_windows *out = builder->out;
-    csp_vec_reserve(&out->branches, count);
+    csp_vec_reserve(&out->branches, count * CSP_BRANCH_CODES_MOST);
     struct csp_run *run = last_run(builder);
-    struct csp_branch *branch = out->branches.data + out->branches.len;
+    csp_branch_code *code = out->branches.data + out->branches.len;
     uint64_t end = run->end, from = builder->from, instructions = 0, taken = builder->from_branch;
+    uint64_t start = builder->start, far = 0;
     uint32_t kind = builder->kind;
     const struct csp_element *range = elements, *stop = elements + count;
     for (; range != stop && range->type == CSP_ELEMENT_RANGE; range++) {
         if (__builtin_expect((end ^ range->a) & (taken - 1), 0)) /* a gap, and no branch */
             break;
         /* Written whether or not there was a branch: which it is, no processor can predict. */
-        branch->from = from;
-        branch->to = range->a;
-        branch->kind = (enum csp_branch_kind)kind;
-        branch += taken;
+        uint64_t ran = from - start, distance = range->a - from;
+        *code = csp_branch_code_of(ran, distance, kind);
+        if (__builtin_expect(csp_branch_is_far(ran, distance) != 0, 0)) {
+            code = put_far_branch(code, from, range->a, kind, taken);
+            far += taken;
+        }
+        code += taken;
+        start += (range->a - start) & -taken;
         end = range->b;
         instructions += range->instructions;
         taken = range->taken;
@@ -136,14 +154,16 @@ static size_t add_ranges(struct csp_window_builder *builder, const struct csp_el
         kind = range->kind;
     }
     size_t ranges = (size_t)(range - elements);
-    size_t branches = (size_t)(branch - out->branches.data) - out->branches.len;
-    out->branches.len += branches;
+    size_t codes = (size_t)(code - out->branches.data) - out->branches.len;
+    size_t branches = codes - far * (CSP_BRANCH_CODES_MOST - 1);
+    out->branches.len += codes;
     run->end = end;
     run->instructions += instructions;
     run->ranges += (uint32_t)ranges;
     run->branch_len += (uint32_t)branches;
     builder->from_branch = taken;
     builder->from = from;
+    builder->start = start;
     builder->kind = (enum csp_branch_kind)kind;
     builder->stats.branches += branches;
     builder->stats.ranges += ranges;

@@ -41,6 +41,7 @@ struct csp_window_builder {
     bool from_branch; /* the last range ended in the taken branch below, its target to come */
     enum csp_branch_kind kind;
     uint64_t from;
+    uint64_t start;     /* where the run went on after its last branch */
     uint64_t timestamp; /* the last, in this window */
     size_t unstamped;   /* runs from here on have no timestamp behind them */
 };

@@ -23,7 +23,7 @@ struct times {
 struct entry {
     uint64_t hash, context, context_id;
     struct csp_window_stats stats;
-    uint32_t run_len, branch_len, key_len;
+    uint32_t run_len, code_len, key_len;
     uint8_t el;
 };
 
@@ -76,14 +76,14 @@ static struct csp_run *runs_of(const struct entry *entry)
     return (struct csp_run *)(uintptr_t)(entry + 1);
 }
 
-static struct csp_branch *branches_of(const struct entry *entry)
+static csp_branch_code *branches_of(const struct entry *entry)
 {
-    return (struct csp_branch *)(runs_of(entry) + entry->run_len);
+    return (csp_branch_code *)(runs_of(entry) + entry->run_len);
 }
 
 static struct times *times_of(const struct entry *entry)
 {
-    return (struct times *)(branches_of(entry) + entry->branch_len);
+    return (struct times *)(branches_of(entry) + entry->code_len);
 }
 
 static uint8_t *key_of(const struct entry *entry)
@@ -125,10 +125,10 @@ static void add_window(const struct entry *entry, const struct csp_window_key *k
                                                     .run_len = entry->run_len,
                                                     .enabled = true,
                                                     .trace_offset = offset + key->trace_on});
-    csp_vec_reserve(&out->branches, entry->branch_len);
+    csp_vec_reserve(&out->branches, entry->code_len);
     memcpy(out->branches.data + out->branches.len, branches_of(entry),
-           entry->branch_len * sizeof *out->branches.data);
-    out->branches.len += entry->branch_len;
+           entry->code_len * sizeof *out->branches.data);
+    out->branches.len += entry->code_len;
     csp_vec_reserve(&out->runs, entry->run_len);
     for (uint32_t i = 0; i < entry->run_len; i++) {
         struct csp_run run = runs_of(entry)[i];
@@ -215,7 +215,7 @@ void csp_window_memo_learn(struct csp_window_memo *memo, const struct csp_window
     const struct csp_run *runs = &out->runs.data[window->run_first];
     uint32_t first_branch = runs->branch_first;
     entry.run_len = window->run_len;
-    entry.branch_len = (uint32_t)out->branches.len - first_branch;
+    entry.code_len = (uint32_t)out->branches.len - first_branch;
     struct times times[CSP_KEY_TIMES];
     if (entry.run_len > CSP_KEY_TIMES)
         return;
@@ -235,7 +235,7 @@ void csp_window_memo_learn(struct csp_window_memo *memo, const struct csp_window
     memo->entry_count++;
     *kept = entry;
     memcpy(branches_of(kept), &out->branches.data[first_branch],
-           entry.branch_len * sizeof *out->branches.data);
+           entry.code_len * sizeof *out->branches.data);
     memcpy(times_of(kept), times, entry.run_len * sizeof *times);
     memcpy(key_of(kept), key->bytes.data, key->bytes.len);
     for (uint32_t i = 0; i < entry.run_len; i++) {

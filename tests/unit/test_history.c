@@ -23,9 +23,15 @@ static void check(const struct history_case *c)
 {
     struct csp_windows list = {0};
     for (uint32_t i = 0; i < c->run_len; i++) {
-        csp_vec_push(&list.runs, c->runs[i]);
-        for (uint32_t b = 0; b < c->runs[i].branch_len; b++)
-            csp_vec_push(&list.branches, c->branches[c->runs[i].branch_first + b]);
+        struct csp_run run = c->runs[i];
+        uint64_t start = run.start;
+        run.branch_first = (uint32_t)list.branches.len;
+        csp_vec_push(&list.runs, run);
+        for (uint32_t b = 0; b < run.branch_len; b++) {
+            const struct csp_branch *branch = &c->branches[c->runs[i].branch_first + b];
+            csp_windows_add_branch(&list, start, branch);
+            start = branch->to;
+        }
     }
     struct csp_window window = {.run_len = c->run_len};
     struct csp_history history = {0};

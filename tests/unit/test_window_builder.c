@@ -58,13 +58,24 @@ static void release(struct built *built)
     csp_vec_free(&built->windows.branches);
 }
 
-static void expect_branch(const struct built *built, size_t index, uint64_t from, uint64_t to,
+/* A branch of a run, of all runs by their number. */
+static struct csp_branch branch_of(const struct csp_windows *windows, size_t run, uint32_t index)
+{
+    assert_true(run < windows->runs.len && index < windows->runs.data[run].branch_len);
+    struct csp_branch_reader reader = csp_run_branches(windows, &windows->runs.data[run]);
+    while (index--)
+        csp_branch_decode(&reader);
+    return csp_branch_decode(&reader);
+}
+
+/* Of the first run. */
+static void expect_branch(const struct built *built, uint32_t index, uint64_t from, uint64_t to,
                           enum csp_branch_kind kind)
 {
-    assert_true(index < built->windows.branches.len);
-    assert_int_equal(built->windows.branches.data[index].from, from);
-    assert_int_equal(built->windows.branches.data[index].to, to);
-    assert_int_equal(built->windows.branches.data[index].kind, kind);
+    const struct csp_branch branch = branch_of(&built->windows, 0, index);
+    assert_int_equal(branch.from, from);
+    assert_int_equal(branch.to, to);
+    assert_int_equal(branch.kind, kind);
 }
 
 static void a_branch_is_from_the_last_instruction_to_the_next_range(void **state)
@@ -253,6 +264,43 @@ static void ranges_that_do_not_follow_each_other_are_not_joined(void **state)
     release(&built);
 }
 
+/* To a library and the kernel, after more code in a row than a code tells of, and back. */
+static void branches_may_lead_far_away(void **state)
+{
+    (void)state;
+    static const struct csp_element elements[] = {
+        SYNC,
+        ON(0),
+        JUMP(0x555500001000, 0x555500001010, CALL),
+        FALL(0x555500002000, 0x555503002000),
+        JUMP(0x555503002000, 0x555503002008, INDIRECT),
+        JUMP(0x7fff80000000, 0x7fff80000010, RETURN),
+        JUMP(0x555503002008, 0x555503002010, INDIRECT_CALL),
+        JUMP(0xffff800000000000, 0xffff800000000004, DIRECT),
+        JUMP(0xffff7fff00000000, 0xffff7fff00000004, EXCEPTION_RETURN),
+        FALL(0x10, 0x20),
+    };
+    static const struct csp_branch expected[] = {
+        {0x55550000100c, 0x555500002000, CSP_BRANCH_CALL},
+        {0x555503002004, 0x7fff80000000, CSP_BRANCH_INDIRECT},
+        {0x7fff8000000c, 0x555503002008, CSP_BRANCH_RETURN},
+        {0x55550300200c, 0xffff800000000000, CSP_BRANCH_INDIRECT_CALL},
+        {0xffff800000000000, 0xffff7fff00000000, CSP_BRANCH_DIRECT},
+        {0xffff7fff00000000, 0x10, CSP_BRANCH_EXCEPTION_RETURN},
+    };
+    size_t count = sizeof elements / sizeof *elements;
+    for (size_t step = 1; step <= count; step += count - 1) {
+        struct built built = {0};
+        built.builder.out = &built.windows;
+        for (size_t i = 0; i < count; i += step)
+            csp_window_builder_add(&built.builder, elements + i, step);
+        assert_int_equal(built.windows.runs.data[0].branch_len, 6);
+        for (uint32_t i = 0; i < 6; i++)
+            expect_branch(&built, i, expected[i].from, expected[i].to, expected[i].kind);
+        release(&built);
+    }
+}
+
 static void untraced_contexts_are_the_recorded_thread(void **state)
 {
     (void)state;
@@ -294,7 +342,7 @@ static void a_window_is_kept_until_it_is_complete(void **state)
     struct csp_window_builder builder = {.out = &windows, .context_field = CSP_CONTEXT_ID};
     csp_window_builder_add(&builder, first, sizeof first / sizeof *first);
     assert_int_equal(csp_window_builder_complete(&builder), 1);
-    assert_int_equal(windows.branches.data[0].to, 0x80);
+    assert_int_equal(branch_of(&windows, 0, 0).to, 0x80);
     assert_false(windows.windows.data[0].carried);
 
     csp_window_builder_add(&builder, second, sizeof second / sizeof *second);
@@ -305,8 +353,8 @@ static void a_window_is_kept_until_it_is_complete(void **state)
     assert_int_equal(run->start, 0x30);
     assert_int_equal(run->end, 0x70);
     assert_int_equal(run->last_ts, 7);
-    assert_int_equal(windows.branches.data[run->branch_first].from, 0x3c);
-    assert_int_equal(windows.branches.data[run->branch_first].to, 0x60);
+    assert_int_equal(branch_of(&windows, 1, 0).from, 0x3c);
+    assert_int_equal(branch_of(&windows, 1, 0).to, 0x60);
     csp_window_builder_clear(&builder);
     assert_int_equal(windows.runs.len, 0);
     csp_windows_free(&windows);
@@ -349,6 +397,7 @@ int main(void)
         cmocka_unit_test(another_thread_is_another_run),
         cmocka_unit_test(a_timestamp_is_of_what_came_before_it),
         cmocka_unit_test(ranges_that_do_not_follow_each_other_are_not_joined),
+        cmocka_unit_test(branches_may_lead_far_away),
         cmocka_unit_test(untraced_contexts_are_the_recorded_thread),
         cmocka_unit_test(what_lost_its_end_is_cut),
         cmocka_unit_test(a_window_is_kept_until_it_is_complete),

@@ -153,10 +153,11 @@ static int describe(void *user, struct csp_trace_part *part)
                 csp_buf_printf(text, "  returns to %llx exception %u ranges %u instructions %llu\n",
                                (unsigned long long)run->return_address, run->exception, run->ranges,
                                (unsigned long long)run->instructions);
+                struct csp_branch_reader reader = csp_run_branches(&list, run);
                 for (uint32_t b = 0; b < run->branch_len; b++) {
-                    const struct csp_branch *branch = &list.branches.data[run->branch_first + b];
-                    csp_buf_printf(text, "    %llx>%llx %u\n", (unsigned long long)branch->from,
-                                   (unsigned long long)branch->to, branch->kind);
+                    const struct csp_branch branch = csp_branch_decode(&reader);
+                    csp_buf_printf(text, "    %llx>%llx %u\n", (unsigned long long)branch.from,
+                                   (unsigned long long)branch.to, branch.kind);
                 }
             }
         }
