@@ -69,7 +69,8 @@ void csp_contexts_settle_lines(struct csp_context_tree *tree, bool update_totals
             const struct csp_context_place what = csp_context_place_at(tree, place);
             if (what.kind != CSP_PLACE_COUNT || what.name != CSP_INTERN_NONE)
                 continue;
-            uint64_t count = sums.counts.data[place], calls = csp_context_sum(&targets, place);
+            uint64_t count = csp_context_sum(&sums, place),
+                     calls = csp_context_sum(&targets, place);
             total = csp_add_saturating(total, count);
             if (calls > count)
                 csp_context_add_at(tree, i, place, calls - count);

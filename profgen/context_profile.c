@@ -1,6 +1,7 @@
 #include "profgen/context_merge.h"
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 
 #define LEFT_OUT UINT32_MAX
 
@@ -8,10 +9,17 @@
 struct writer {
     struct csp_context_tree *tree;
     const struct csp_intern *names;
-    struct csp_context_sums sums;
+    bool contexts;
     uint32_t *numbers;       /* by node: in the profile, or LEFT_OUT */
     CSP_VEC(uint32_t) order; /* by number: the node */
+    size_t taken;            /* so many nodes of that order have their counts written, or soon */
     CSP_VEC(struct csp_profile_node) nodes;
+    struct counts *counts; /* by thread */
+};
+
+/* The counts of some nodes, one after the other. */
+struct counts {
+    struct csp_context_sums sums;
     CSP_VEC(struct csp_profile_body) bodies;
     CSP_VEC(struct csp_profile_target) targets;
     CSP_VEC(struct csp_profile_type) types;
@@ -87,40 +95,80 @@ static void write_node(struct writer *writer, uint32_t id)
                  });
 }
 
-static void write_count(struct writer *writer, uint32_t node, uint32_t id)
+static void write_count(const struct writer *writer, struct counts *counts, uint32_t node,
+                        uint32_t id)
 {
     const struct csp_context_place place = csp_context_place_at(writer->tree, id);
-    uint64_t count = writer->sums.counts.data[id];
+    uint64_t count = csp_context_sum(&counts->sums, id);
     if (place.kind == CSP_PLACE_TYPE)
-        csp_vec_push(&writer->types,
+        csp_vec_push(&counts->types,
                      (struct csp_profile_type){node, place.probe, place.discriminator,
                                                text(writer, place.name), count});
     else if (place.name == CSP_INTERN_NONE)
-        csp_vec_push(&writer->bodies,
+        csp_vec_push(&counts->bodies,
                      (struct csp_profile_body){node, place.probe, place.discriminator, count});
     else
-        csp_vec_push(&writer->targets,
+        csp_vec_push(&counts->targets,
                      (struct csp_profile_target){node, place.probe, place.discriminator,
                                                  text(writer, place.name), count});
 }
 
-static void write_all(struct writer *writer, bool contexts)
+static void write_counts(const struct writer *writer, struct counts *counts, uint32_t number)
 {
-    for (uint32_t i = 0; i < writer->order.len; i++) {
-        uint32_t node = writer->order.data[i];
-        write_node(writer, node);
-        if (contexts && !writer->tree->nodes.data[node].counted)
-            continue;
-        csp_context_gather(writer->tree, node, &writer->sums);
-        for (size_t count = 0; count < writer->sums.places.len; count++)
-            write_count(writer, i, writer->sums.places.data[count]);
+    uint32_t node = writer->order.data[number];
+    if (writer->contexts && !writer->tree->nodes.data[node].counted)
+        return;
+    csp_context_gather(writer->tree, node, &counts->sums);
+    for (size_t i = 0; i < counts->sums.places.len; i++)
+        write_count(writer, counts, number, counts->sums.places.data[i]);
+}
+
+/* Some nodes have most of the counts: which thread writes those of which is not known before. */
+static void run(void *user, unsigned worker)
+{
+    struct writer *writer = user;
+    size_t number;
+    while ((number = __atomic_fetch_add(&writer->taken, 1, __ATOMIC_RELAXED)) < writer->order.len)
+        write_counts(writer, &writer->counts[worker], (uint32_t)number);
+}
+
+/* Moves all of one array behind what is in another. */
+#define MOVE(to, from)                                                                             \
+    do {                                                                                           \
+        csp_vec_reserve(to, (from)->len);                                                          \
+        for (size_t i_ = 0; i_ < (from)->len; i_++)                                                \
+            (to)->data[(to)->len++] = (from)->data[i_];                                            \
+        csp_vec_free(from);                                                                        \
+    } while (0)
+
+/* Puts those that other threads wrote behind those of the first. */
+static void join_counts(struct counts *counts, unsigned threads)
+{
+    for (unsigned i = 1; i < threads; i++) {
+        MOVE(&counts->bodies, &counts[i].bodies);
+        MOVE(&counts->targets, &counts[i].targets);
+        MOVE(&counts->types, &counts[i].types);
+        csp_context_sums_free(&counts[i].sums);
     }
+    csp_context_sums_free(&counts->sums);
+}
+
+static void write_all(struct writer *writer, unsigned threads)
+{
+    for (size_t i = 0; i < writer->order.len; i++)
+        write_node(writer, writer->order.data[i]);
+    writer->counts = csp_calloc(threads, sizeof *writer->counts);
+    csp_context_complete_places(writer->tree);
+    csp_parallel(threads, run, writer);
+    join_counts(writer->counts, threads);
 }
 
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct csp_guids *guids,
-                                        const struct csp_profile_data *kind, bool update_totals)
+                                        const struct csp_profile_data *kind, bool update_totals,
+                                        unsigned threads)
 {
-    struct writer writer = {.tree = tree, .names = guids->names};
+    struct writer writer = {
+        .tree = tree, .names = guids->names, .contexts = kind->context_sensitive};
     writer.numbers = csp_malloc((tree->nodes.len + 1) * sizeof *writer.numbers);
     if (kind->context_sensitive) {
         mark_counted(&writer);
@@ -128,24 +176,25 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
     } else {
         order_inlinees(&writer);
     }
-    write_all(&writer, kind->context_sensitive);
+    write_all(&writer, threads ? threads : 1);
     csp_vec_free(&writer.order);
-    csp_context_sums_free(&writer.sums);
     free(writer.numbers);
     csp_context_free(tree);
     struct csp_profile_data data = *kind;
+    struct counts *counts = writer.counts;
     data.nodes = writer.nodes.data;
     data.node_len = writer.nodes.len;
-    data.bodies = writer.bodies.data;
-    data.body_len = writer.bodies.len;
-    data.targets = writer.targets.data;
-    data.target_len = writer.targets.len;
-    data.types = writer.types.data;
-    data.type_len = writer.types.len;
+    data.bodies = counts->bodies.data;
+    data.body_len = counts->bodies.len;
+    data.targets = counts->targets.data;
+    data.target_len = counts->targets.len;
+    data.types = counts->types.data;
+    data.type_len = counts->types.len;
     struct csp_profile *profile = csp_profile_build(&data, update_totals);
     csp_vec_free(&writer.nodes);
-    csp_vec_free(&writer.bodies);
-    csp_vec_free(&writer.targets);
-    csp_vec_free(&writer.types);
+    csp_vec_free(&counts->bodies);
+    csp_vec_free(&counts->targets);
+    csp_vec_free(&counts->types);
+    free(counts);
     return profile;
 }

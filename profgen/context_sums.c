@@ -7,24 +7,23 @@
 
 static void make_room(struct csp_context_sums *sums, size_t places)
 {
-    size_t known = sums->rounds.len;
+    size_t known = sums->by_place.len;
     if (places <= known)
         return;
-    csp_vec_reserve(&sums->counts, places - known);
-    csp_vec_reserve(&sums->rounds, places - known);
-    memset(sums->rounds.data + known, 0, (places - known) * sizeof *sums->rounds.data);
-    sums->counts.len = sums->rounds.len = places;
+    csp_vec_reserve(&sums->by_place, places - known);
+    memset(sums->by_place.data + known, 0, (places - known) * sizeof *sums->by_place.data);
+    sums->by_place.len = places;
 }
 
 static void add(struct csp_context_sums *sums, uint32_t place, uint64_t count)
 {
     make_room(sums, (size_t)place + 1);
-    if (sums->rounds.data[place] != sums->round) {
-        sums->rounds.data[place] = sums->round;
-        sums->counts.data[place] = 0;
+    struct csp_context_place_sum *sum = &sums->by_place.data[place];
+    if (sum->round != sums->round) {
+        *sum = (struct csp_context_place_sum){.round = sums->round};
         csp_vec_push(&sums->places, place);
     }
-    sums->counts.data[place] = csp_add_saturating(sums->counts.data[place], count);
+    sum->count = csp_add_saturating(sum->count, count);
 }
 
 /* Each place was in the list: it has room for all of them. */
@@ -35,7 +34,7 @@ static void shorten(struct csp_context_tree *tree, struct csp_context_node *node
     for (size_t i = 0; i < sums->places.len; i++) {
         struct csp_context_count *count = &tree->counts.data[at - 1];
         count->place = sums->places.data[i];
-        count->count = sums->counts.data[count->place];
+        count->count = sums->by_place.data[count->place].count;
         node->last_count = at;
         at = count->next;
     }
@@ -60,7 +59,8 @@ void csp_context_gather(struct csp_context_tree *tree, uint32_t node, struct csp
     make_room(sums, tree->places.list.len);
     for (uint32_t at = counted->counts; at; at = tree->counts.data[at - 1].next)
         add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
-    tree->indexed = false;
+    if (tree->indexed)
+        tree->indexed = false;
     shorten(tree, counted, sums);
     size_t listed = sums->places.len, kept = 0;
     for (size_t i = 0; i < listed; i++) {
@@ -77,6 +77,20 @@ void csp_context_gather(struct csp_context_tree *tree, uint32_t node, struct csp
     sums->places.len = kept;
 }
 
+void csp_context_complete_places(struct csp_context_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->places.list.len; i++) {
+        const struct csp_context_place place = csp_context_place_at(tree, i);
+        if (place.kind == CSP_PLACE_COUNT && place.name != CSP_INTERN_NONE)
+            csp_context_place(tree, place.probe, place.discriminator, CSP_INTERN_NONE);
+        for (uint32_t id = place.kind == CSP_PLACE_ZEROS
+                               ? tree->probes->nodes.data[place.probe].first_probe
+                               : CSP_NO_PROBE;
+             id != CSP_NO_PROBE; id = tree->probes->probes.data[id].next)
+            csp_context_probe_place(tree, id);
+    }
+}
+
 void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_context_sums *sums,
                                 struct csp_context_sums *calls)
 {
@@ -87,7 +101,7 @@ void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_
         const struct csp_context_place place = csp_context_place_at(tree, id);
         if (place.kind == CSP_PLACE_COUNT && place.name != CSP_INTERN_NONE)
             add(calls, csp_context_place(tree, place.probe, place.discriminator, CSP_INTERN_NONE),
-                sums->counts.data[id]);
+                sums->by_place.data[id].count);
     }
 }
 
@@ -136,6 +150,5 @@ uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node)
 void csp_context_sums_free(struct csp_context_sums *sums)
 {
     csp_vec_free(&sums->places);
-    csp_vec_free(&sums->counts);
-    csp_vec_free(&sums->rounds);
+    csp_vec_free(&sums->by_place);
 }

@@ -136,23 +136,29 @@ void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t pr
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator);
 
+struct csp_context_place_sum {
+    uint64_t count;
+    uint32_t round; /* when the place was last among those of a node */
+};
+
 /* The counts of a node, each once. */
 struct csp_context_sums {
     CSP_VEC(uint32_t) places; /* in no order; that of a probe also where only its calls are known */
-    CSP_VEC(uint64_t) counts; /* by place, of all places */
-    CSP_VEC(uint32_t) rounds; /* by place: when it was last among those */
+    CSP_VEC(struct csp_context_place_sum) by_place; /* of all places */
     uint32_t round;
 };
 
 /* Replaces what is in `sums`. The list is shorter then, too. */
 void csp_context_gather(struct csp_context_tree *tree, uint32_t node,
                         struct csp_context_sums *sums);
+/* Makes all places that gathering comes to: several threads can gather then, each of other nodes.
+ */
+void csp_context_complete_places(struct csp_context_tree *tree);
 /* The count gathered at a place; 0 when there is none. */
 static inline uint64_t csp_context_sum(const struct csp_context_sums *sums, uint32_t place)
 {
-    return place < sums->rounds.len && sums->rounds.data[place] == sums->round
-               ? sums->counts.data[place]
-               : 0;
+    bool is_in = place < sums->by_place.len && sums->by_place.data[place].round == sums->round;
+    return is_in ? sums->by_place.data[place].count : 0;
 }
 /* What of the counts gathered are calls, by the places of their probes or lines. */
 void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_context_sums *sums,
@@ -162,9 +168,11 @@ void csp_context_sums_free(struct csp_context_sums *sums);
 uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node);
 
 /* The profile in libLLVM's shape; `kind` has the switches of struct csp_profile_data. The tree is
- * empty then: both at once would take twice the memory. */
+ * empty then: both at once would take twice the memory. The profile does not depend on the number
+ * of threads. */
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct csp_guids *guids,
-                                        const struct csp_profile_data *kind, bool update_totals);
+                                        const struct csp_profile_data *kind, bool update_totals,
+                                        unsigned threads);
 void csp_context_free(struct csp_context_tree *tree);
 
 #endif

@@ -182,7 +182,8 @@ static void make_profile(struct csp_profgen *gen, struct csp_context_tree *tree,
     if (kind.context_sensitive)
         finish_contexts(gen, tree, &guids, sizes);
     kind.preinlined |= kind.context_sensitive && options->preinline.enabled;
-    gen->profile = csp_context_profile(tree, &guids, &kind, options->update_totals);
+    gen->profile =
+        csp_context_profile(tree, &guids, &kind, options->update_totals, gen->options.threads);
     csp_guids_free(&guids);
 }
 

@@ -88,18 +88,21 @@ static bool can_inline(struct csp_preinliner *inliner, uint32_t base, uint32_t c
     return false;
 }
 
-/* The calls in a context that is to be inlined into a base, or is it. */
+/* The calls in a context that is to be inlined into a base, or is it. Most contexts have none that
+ * could be inlined: theirs are not added up here. */
 static void add_candidates(struct csp_preinliner *inliner, uint32_t base, uint32_t caller)
 {
     struct csp_context_tree *tree = inliner->tree;
+    bool gathered = false;
     inliner->children.len = 0;
     csp_context_sorted_children(tree, inliner->guids, caller, &inliner->children);
-    if (inliner->children.len)
-        csp_context_gather(tree, caller, &inliner->caller);
     for (size_t i = 0; i < inliner->children.len; i++) {
         uint32_t callee = inliner->children.data[i].node;
         if (!tree->nodes.data[callee].counted || !can_inline(inliner, base, callee))
             continue;
+        if (!gathered)
+            csp_context_gather(tree, caller, &inliner->caller);
+        gathered = true;
         uint64_t calls = csp_context_sum(&inliner->caller, tree->nodes.data[callee].edge);
         uint64_t entries = csp_context_entries(tree, callee);
         csp_candidates_push(&inliner->queue,

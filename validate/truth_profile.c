@@ -135,7 +135,7 @@ static int make_table(struct reader *reader, struct csp_program *program,
     csp_generate_flat(program, &reader->counters, false, &tree);
     struct csp_guids guids = {.names = &program->names};
     struct csp_profile *profile = csp_context_profile(
-        &tree, &guids, &(struct csp_profile_data){.context_sensitive = false}, false);
+        &tree, &guids, &(struct csp_profile_data){.context_sensitive = false}, false, 1);
     csp_guids_free(&guids);
     csp_profile_table_add(table, profile);
     csp_profile_free(profile);
