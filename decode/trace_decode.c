@@ -37,6 +37,20 @@ static bool sums_up(const struct csp_trace_decode_options *options)
            !options->consumer->print;
 }
 
+/* Nobody looks at ranges. */
+static bool packs_branches(const struct csp_trace_decode_options *options)
+{
+    return options->create == csp_engine_create_native && !options->started &&
+           !options->consumer->print;
+}
+
+/* Those behind it belong to a stretch. */
+static size_t elements_of(const struct worker *worker, const struct csp_element *element)
+{
+    bool packed = element->type == CSP_ELEMENT_STRETCH && !sums_up(worker->options);
+    return packed ? 1 + csp_packed_elements(CSP_STRETCH_BRANCHES(element->number)) : 1;
+}
+
 /* The elements of a stream with one source, when nobody prints them. */
 static int build(void *user, const struct csp_element *elements, size_t count)
 {
@@ -51,7 +65,7 @@ static int split(void *user, const struct csp_element *elements, size_t count)
     for (size_t i = 0; i < count;) {
         size_t first = i;
         while (i < count && elements[i].source == elements[first].source)
-            i++;
+            i += elements_of(worker, &elements[i]);
         struct csp_window_builder *builder = worker->by_id[elements[first].source % TRACE_IDS];
         if (builder)
             csp_window_builder_add(builder, elements + first, i - first);
@@ -113,8 +127,9 @@ static int open_stream(struct worker *worker, const struct csp_trace_input *inpu
     csp_vec_free(&configs);
     if (!error && sums_up(options))
         csp_engine_native_sum_up(worker->engine);
-    else if (!error && options->create == csp_engine_create_native && !options->started &&
-             !options->consumer->print && stream->formatted)
+    else if (!error && packs_branches(options))
+        csp_engine_native_pack_branches(worker->engine);
+    if (!error && !sums_up(options) && packs_branches(options) && stream->formatted)
         prepare_memo(worker, input);
     if (!error && options->started)
         options->started(options->consumer->user, worker->engine);

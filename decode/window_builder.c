@@ -1,5 +1,7 @@
 #include "decode/window_builder.h"
 
+#include <string.h>
+
 /* All of its members are counts. */
 enum { COUNTS = sizeof(struct csp_window_stats) / sizeof(uint64_t) };
 
@@ -86,6 +88,24 @@ static void take_branch(struct csp_window_builder *builder, uint64_t to)
     run->end = to;
 }
 
+/* The branches that follow a stretch: the first one is told from where that begins. */
+static void take_packed(struct csp_window_builder *builder, const struct csp_element *stretch)
+{
+    const struct csp_packed_branches *packed = (const void *)(stretch + 1);
+    size_t count = CSP_STRETCH_BRANCHES(stretch->number);
+    struct csp_windows *out = builder->out;
+    if (!count)
+        return;
+    struct csp_branch_reader reader = {packed->codes, stretch->a};
+    const struct csp_branch first = csp_branch_decode(&reader);
+    csp_windows_add_branch(out, builder->start, &first);
+    csp_vec_reserve(&out->branches, count - 1);
+    memcpy(out->branches.data + out->branches.len, packed->codes + 1,
+           (count - 1) * sizeof *packed->codes);
+    out->branches.len += count - 1;
+    builder->start = packed->start;
+}
+
 /* One range, or a stretch of them. */
 static void add_range(struct csp_window_builder *builder, const struct csp_element *range)
 {
@@ -98,6 +118,8 @@ static void add_range(struct csp_window_builder *builder, const struct csp_eleme
         begin_run(builder, range->a);
     if (builder->from_branch)
         take_branch(builder, range->a);
+    if (is_stretch && !builder->sums_up)
+        take_packed(builder, range);
     struct csp_run *run = last_run(builder);
     run->end = range->b;
     run->instructions += range->instructions;
@@ -254,15 +276,19 @@ void csp_window_builder_add(struct csp_window_builder *builder, const struct csp
     const struct csp_element *end = elements + count;
     bool keeps_branches = !builder->sums_up;
     for (const struct csp_element *element = elements; element != end; element++) {
-        if (keeps_branches && builder->in_run) {
+        if (keeps_branches && builder->in_run && element->type == CSP_ELEMENT_RANGE) {
             element += add_ranges(builder, element, (size_t)(end - element));
             if (element == end)
                 return;
         }
         switch ((enum csp_element_type)element->type) {
         case CSP_ELEMENT_RANGE:
+            add_range(builder, element);
+            break;
         case CSP_ELEMENT_STRETCH:
             add_range(builder, element);
+            if (keeps_branches)
+                element += csp_packed_elements(CSP_STRETCH_BRANCHES(element->number));
             break;
         case CSP_ELEMENT_TRACE_ON:
             trace_on(builder, element->a);

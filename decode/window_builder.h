@@ -27,7 +27,7 @@ struct csp_window_builder {
     enum csp_context_field context_field;
     uint64_t untraced_context; /* stands in for the context ID when none is traced */
 
-    /* Branches are counted and not kept: elements may be stretches. */
+    /* Branches are counted and not kept: stretches come without them. */
     bool sums_up;
     uint64_t offset_shift; /* added to the offsets of TRACE_ON elements */
 

@@ -3,7 +3,7 @@
 #ifndef CSP_DECODE_TRACE_ELEMENT_H
 #define CSP_DECODE_TRACE_ELEMENT_H
 
-#include "decode/sample.h"
+#include "decode/branch_codes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,10 +26,10 @@ enum csp_element_type {
     CSP_ELEMENT_DISCARD,   /* speculative trace was abandoned */
     CSP_ELEMENT_BAD,       /* a malformed or reserved packet at a, an offset as of TRACE_ON:
                             * decoding waits for a sync */
-    CSP_ELEMENT_STRETCH,   /* only from an engine that sums up: several ranges in a row, each where
-                            * the one before led: the first at a, the last up to b; `kind`, `taken`,
-                            * `last_size` are the last one's, `instructions` those of all, `number`
-                            * as below */
+    CSP_ELEMENT_STRETCH,   /* only from an engine that sums up or packs branches: several ranges in
+                            * a row, each where the one before led: the first at a, the last up to
+                            * b; `kind`, `taken`, `last_size` are the last one's, `instructions`
+                            * those of all, `number` as below. Packed branches follow it. */
     CSP_ELEMENT_OTHER,     /* understood, of no interest to ranges: event, marker, ITE … */
 };
 
@@ -51,6 +51,18 @@ struct csp_element {
     uint32_t number;       /* exception type as in the packet (Arm ETM spec, table of exceptions) */
     uint64_t a, b;
 };
+
+/* The branches of a stretch between its ranges, in the place of as many elements as they fill. */
+struct csp_packed_branches {
+    uint64_t start;          /* where the last one went; without any, where the stretch begins */
+    csp_branch_code codes[]; /* none is far */
+};
+
+static inline size_t csp_packed_elements(uint32_t branches)
+{
+    size_t size = sizeof(struct csp_packed_branches) + branches * sizeof(csp_branch_code);
+    return (size + sizeof(struct csp_element) - 1) / sizeof(struct csp_element);
+}
 
 /* Receives elements in order, `count` at a time. A negative return stops the engine with it. */
 typedef int csp_element_fn(void *user, const struct csp_element *elements, size_t count);

@@ -182,6 +182,11 @@ void csp_engine_native_sum_up(struct csp_engine *base)
     csp_segments_sum_up(from_base(base)->segments);
 }
 
+void csp_engine_native_pack_branches(struct csp_engine *base)
+{
+    from_base(base)->segments->packs_branches = true;
+}
+
 static const struct csp_engine_ops operations = {feed, flush, stats, destroy};
 
 /* What the trace means under these registers is not what the walker follows. */

@@ -8,5 +8,7 @@
  * execution was and how much, but not each branch. The engine must come from
  * csp_engine_create_native. */
 void csp_engine_native_sum_up(struct csp_engine *engine);
+/* The same, with their branches (struct csp_packed_branches): for who needs no ranges. */
+void csp_engine_native_pack_branches(struct csp_engine *engine);
 
 #endif

@@ -46,7 +46,8 @@ enum { HEAD_WORDS = sizeof(struct csp_segment) / sizeof(uint64_t) };
 static void forget(struct csp_segments *segments)
 {
     memset(segments->places, 0, sizeof segments->places);
-    segments->used = HEAD_WORDS; /* the first is none */
+    memset(segments->words, 0, HEAD_WORDS * sizeof *segments->words); /* the first is none */
+    segments->used = HEAD_WORDS;
 }
 
 void csp_segments_reserve(struct csp_segments *segments)
@@ -81,7 +82,7 @@ struct csp_segments *csp_segments_create(void)
     struct csp_segments *segments = take_spare();
     if (!segments)
         segments = csp_calloc_table(1, LARGE_PAGE);
-    segments->sums_up = false;
+    segments->sums_up = segments->packs_branches = false;
     forget(segments);
     return segments;
 }

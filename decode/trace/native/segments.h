@@ -116,6 +116,7 @@ struct csp_segment_trace {
 
 struct csp_segments {
     bool sums_up;
+    bool packs_branches; /* instead of telling ranges one by one */
     /* The stretch being taken. Behind the last key is where the next one would begin. */
     uint32_t asked; /* how often what is remembered was not enough */
     uint32_t key_count, leg_count, stamp_count;

@@ -107,6 +107,64 @@ static INLINE void tell_ways(const struct csp_walker *walker, const struct csp_r
     }
 }
 
+enum {
+    PACKED_LEAST = 4,  /* ranges, for which it is worth it */
+    PACKED_MOST = 256, /* so that there is room in a batch */
+};
+
+/* As one element, with the branches between them. Returns false when some cannot be packed. */
+static INLINE bool tell_packed(const struct csp_walker *walker, const struct csp_region *region,
+                               const uint32_t *ways, uint32_t count)
+{
+    const uint32_t *blocks = region->table->blocks;
+    struct csp_element_batch *batch = walker->out;
+    csp_element_batch_reserve(batch, 1 + csp_packed_elements(count));
+    struct csp_element *element = &batch->data[batch->len];
+    struct csp_packed_branches *packed = (struct csp_packed_branches *)(element + 1);
+    csp_branch_code *code = packed->codes;
+    const struct csp_way *way = (const struct csp_way *)(blocks + ways[0]);
+    uint64_t begin = way->start, start = begin, from = begin, taken = 0, most = 0;
+    uint32_t kind = 0, instructions = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        way = (const struct csp_way *)(blocks + ways[i]);
+        /* Written whether or not there was a branch: which it is, no processor can predict. */
+        uint64_t ran = from - start;
+        *code = csp_branch_code_of(ran, way->start - from, kind);
+        most |= ran;
+        code += taken;
+        start += (way->start - start) & -taken;
+        taken = way->tags >> 16 & 1;
+        kind = way->tags >> 8 & 0xff;
+        from = (uint64_t)way->end - (way->tags >> 24);
+        instructions += way->count;
+    }
+    if (UNLIKELY(csp_branch_is_far(most, 0))) /* no distance is, within one piece of code */
+        return false;
+    uint32_t branches = (uint32_t)(code - packed->codes);
+    *element = (struct csp_element){0};
+    memcpy(element, &way->tags, sizeof way->tags);
+    element->type = CSP_ELEMENT_STRETCH;
+    element->source = walker->source;
+    element->instructions = instructions;
+    element->number = CSP_STRETCH_NUMBER(count, branches);
+    element->a = region->code.base + begin;
+    element->b = region->code.base + way->end;
+    packed->start = region->code.base + start;
+    batch->len += 1 + csp_packed_elements(branches);
+    return true;
+}
+
+static INLINE void tell_branches(const struct csp_walker *walker, const struct csp_region *region,
+                                 const uint32_t *ways, const uint32_t *end)
+{
+    while (ways < end) {
+        uint32_t count = end - ways < PACKED_MOST ? (uint32_t)(end - ways) : PACKED_MOST;
+        if (count < PACKED_LEAST || !tell_packed(walker, region, ways, count))
+            tell_ways(walker, region, ways, ways + count);
+        ways += count;
+    }
+}
+
 /* Those behind the last segment, and so behind what that led to. */
 static INLINE void tell_last_stamps(const struct csp_segments *segments, const struct chain *chain,
                                     const struct csp_walker *walker,
@@ -131,7 +189,10 @@ static INLINE void tell_ranges(const struct csp_segments *segments, const struct
         keys = is_stamp ? stamp->keys : end;
         if (keys) { /* a leg may have none */
             const uint32_t *ways_end = segments->ways + segments->keys[keys - 1].ways;
-            tell_ways(walker, region_of(walker, leg->region), ways, ways_end);
+            if (segments->packs_branches)
+                tell_branches(walker, region_of(walker, leg->region), ways, ways_end);
+            else
+                tell_ways(walker, region_of(walker, leg->region), ways, ways_end);
             ways = ways_end;
         }
         if (is_stamp)
