@@ -168,8 +168,11 @@ uint32_t csp_context_merge_function(struct csp_context_merger *merger, uint32_t 
 {
     struct csp_context_tree *tree = merger->tree;
     uint32_t base = csp_context_find(tree, CSP_PROFILE_TOP, top_edge(tree, name));
+    enum { AHEAD = 8 };
     for (uint32_t i = name ? merger->ends[name - 1] : 0; i < merger->ends[name]; i++) {
         uint32_t node = merger->nodes[i];
+        if (i + AHEAD < merger->ends[name])
+            __builtin_prefetch(&tree->nodes.data[merger->nodes[i + AHEAD]], 1);
         while (tree->nodes.data[node].state == CSP_CONTEXT_MOVED)
             node = tree->nodes.data[node].parent;
         if (tree->nodes.data[node].state == CSP_CONTEXT_APART && node != base)

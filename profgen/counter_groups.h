@@ -20,6 +20,16 @@ static inline uint32_t csp_counter_groups_len(const struct csp_counter_groups *g
 {
     return groups->ends[context] - (context ? groups->ends[context - 1] : 0);
 }
+/* Fetches the first counters of a context, or those of a context that was fetched before. */
+static inline void csp_counter_groups_fetch(const struct csp_counter_groups *groups,
+                                            uint32_t context)
+{
+    uint32_t first = context ? groups->ends[context - 1] : 0;
+    if (groups->order)
+        return;
+    __builtin_prefetch(&groups->table->keys.list.data[first]);
+    __builtin_prefetch(&groups->table->counts.data[first]);
+}
 /* The counters of one context: they replace what is in `group`. */
 void csp_counter_groups_get(const struct csp_counter_groups *groups, uint32_t context,
                             csp_counter_list *group);

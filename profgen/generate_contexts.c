@@ -192,8 +192,13 @@ static void run(void *user, unsigned worker)
 {
     struct generator *generator = (struct generator *)user + worker;
     const struct counted *counted = generator->counted;
+    enum { AHEAD = 4 };
     for (size_t i = generator->first; i < generator->end; i++) {
         uint32_t context = counted->contexts[i];
+        if (i + AHEAD < generator->end) {
+            csp_counter_groups_fetch(&counted->ranges, counted->contexts[i + AHEAD]);
+            csp_counter_groups_fetch(&counted->branches, counted->contexts[i + AHEAD]);
+        }
         csp_context_nodes_enter(&generator->nodes, context);
         csp_counter_groups_get(&counted->ranges, context, &generator->ranges);
         csp_counter_groups_get(&counted->branches, context, &generator->branches);

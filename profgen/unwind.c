@@ -133,10 +133,15 @@ static inline uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uin
 /* Counts all steps, and forgets them. Those of samples that do not count may have no count. */
 static void count_steps(struct csp_unwinding *worker)
 {
+    enum { AHEAD = 12 };
     for (size_t i = 0; i < worker->steps.len; i++) {
         if (!worker->steps.data[i].count)
             continue;
         uint64_t key = worker->keys.list.data[i];
+        if (i + AHEAD < worker->steps.len)
+            csp_unwinder_fetch(&worker->unwinder,
+                               (uint32_t)(worker->keys.list.data[i + AHEAD] >> 32),
+                               worker->steps.data[i + AHEAD].before);
         const struct csp_unwind_step step =
             describe_step(worker, (uint32_t)(key >> 32), (uint32_t)key);
         csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,

@@ -76,6 +76,15 @@ bool csp_unwinder_is_odd(struct csp_unwinder *unwinder, const struct csp_unwind_
  * is the stack before it. */
 void csp_unwinder_count(struct csp_unwinder *unwinder, const struct csp_unwind_step *step,
                         uint32_t before, uint64_t count);
+/* Fetches what counting a step that left this stack will need. */
+static inline void csp_unwinder_fetch(const struct csp_unwinder *unwinder, uint32_t stack,
+                                      uint32_t before)
+{
+    if (stack < unwinder->contexts.len)
+        __builtin_prefetch(&unwinder->contexts.data[stack]);
+    if (before < unwinder->contexts.len)
+        __builtin_prefetch(&unwinder->contexts.data[before]);
+}
 /* Counts the part of a trace window before its first or after its last branch: `last` is the
  * address of its last instruction, 0 when there is none. */
 void csp_unwinder_partial(struct csp_unwinder *unwinder, uint32_t stack, uint64_t from,
