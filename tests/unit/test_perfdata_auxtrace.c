@@ -162,6 +162,36 @@ static void each_cpu_has_its_ring(void **state)
     end(&b);
 }
 
+/* Whatever the order, records count once, and a ring knows whether its own are in that of time. */
+static void rings_are_emptied_in_turns(void **state)
+{
+    (void)state;
+    struct builder b;
+    begin(&b);
+    for (uint32_t cpu = 3; cpu >= 1; cpu--)
+        store(&b, cpu, PER_CPU, cpu, 0, "aabbccddee");
+    for (uint64_t turn = 0; turn < 2; turn++) {
+        announce(&b, 3, 4 * turn, 2, 0);
+        announce(&b, 3, 4 * turn + 2, 2, 0);
+        announce(&b, 1, 4 - 4 * turn, 4, 0); /* the later trace first */
+        announce(&b, 2, 2 * turn, 4, turn ? CSP_AUX_FORMAT_RAW : 0);
+    }
+    announce(&b, 3, 8, 4, 0);
+    assert_string_equal(fragments(&b), "1:ccdd 1:aabb 2:aabb 2:cc 3:aa 3:bb 3:cc 3:dd 3:ee ");
+    const struct csp_aux_queue *queues = b.aux.queues.data;
+    const uint32_t firsts[] = {0, 2, 4}, counts[] = {2, 2, 5};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(queues[i].fragment_first, firsts[i]);
+        assert_int_equal(queues[i].fragment_count, counts[i]);
+        assert_int_equal(queues[i].is_by_time, i != 1);
+    }
+    assert_int_equal(b.aux.announced_bytes, 28);
+    assert_int_equal(b.aux.missing_bytes, 2);
+    assert_int_equal(b.aux.repeated_bytes, 2);
+    assert_int_equal(b.aux.unannounced_bytes, 2 + 4);
+    end(&b);
+}
+
 /* A recording of one thread on any CPU: its AUX records name CPUs, its chunks do not. */
 static void a_thread_has_one_ring_on_all_cpus(void **state)
 {
@@ -489,6 +519,7 @@ int main(void)
         cmocka_unit_test(one_window_may_lie_in_several_chunks),
         cmocka_unit_test(filling_at_the_end_of_a_chunk_is_no_trace),
         cmocka_unit_test(each_cpu_has_its_ring),
+        cmocka_unit_test(rings_are_emptied_in_turns),
         cmocka_unit_test(a_thread_has_one_ring_on_all_cpus),
         cmocka_unit_test(an_event_id_decides_over_the_cpu),
         cmocka_unit_test(what_was_announced_but_not_stored_is_named),
