@@ -94,11 +94,13 @@ static void add_count(struct adding *adding, uint32_t number, const struct csp_c
 static void add_counts(struct adding *adding, uint32_t number)
 {
     const struct csp_context_tree *other = adding->other;
-    uint32_t at = other->nodes.data[number].counts;
-    if (at)
-        adding->seen[csp_context_name(other, number)] = 1;
-    for (; at; at = other->counts.data[at - 1].next)
-        add_count(adding, number, &other->counts.data[at - 1]);
+    for (int kind = 0; kind < CSP_LISTS; kind++) {
+        uint32_t at = other->nodes.data[number].lists[kind].first;
+        if (at)
+            adding->seen[csp_context_name(other, number)] = 1;
+        for (; at; at = other->counts.data[at - 1].next)
+            add_count(adding, number, &other->counts.data[at - 1]);
+    }
 }
 
 static void tell(const struct adding *adding, struct csp_diag *diag)

@@ -18,12 +18,9 @@ static void count_calls(struct csp_call_graph *graph)
     struct csp_context_tree *tree = graph->tree;
     for (uint32_t i = 0; i < tree->nodes.len; i++) {
         const struct csp_context_node *node = &tree->nodes.data[i];
-        for (uint32_t at = node->child && node->counted ? node->counts : 0; at;
+        for (uint32_t at = node->child && node->counted ? node->lists[CSP_LIST_CALLS].first : 0; at;
              at = tree->counts.data[at - 1].next) {
             const struct csp_context_count *count = &tree->counts.data[at - 1];
-            const struct csp_context_place place = csp_context_place_at(tree, count->place);
-            if (place.kind != CSP_PLACE_COUNT || place.name == CSP_INTERN_NONE)
-                continue;
             uint32_t callee = csp_context_find(tree, i, count->place);
             if (callee != CSP_PROFILE_TOP)
                 graph->calls[callee] = csp_add_saturating(graph->calls[callee], count->count);

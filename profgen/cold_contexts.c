@@ -86,7 +86,7 @@ static void merge_cold(struct cold *cold)
 static void reset(struct csp_context_node *node)
 {
     node->hash = node->head = node->total = 0;
-    node->counts = node->last_count = 0;
+    node->lists[CSP_LIST_PROBES] = node->lists[CSP_LIST_CALLS] = (struct csp_context_list){0};
     node->attributes = 0;
 }
 

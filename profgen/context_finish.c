@@ -30,10 +30,10 @@ static void flatten(struct flat *flat, const struct csp_context_tree *tree, uint
         flat->hashes[name] = node->hash;
     else if (flat->hashes[name] != node->hash)
         return;
-    for (uint32_t at = node->counts; at; at = tree->counts.data[at - 1].next) {
+    for (uint32_t at = node->lists[CSP_LIST_PROBES].first; at;
+         at = tree->counts.data[at - 1].next) {
         const struct csp_context_count *count = &tree->counts.data[at - 1];
-        const struct csp_context_place place = csp_context_place_at(tree, count->place);
-        if (place.kind != CSP_PLACE_COUNT || place.name != CSP_INTERN_NONE)
+        if (csp_context_place_at(tree, count->place).kind != CSP_PLACE_COUNT)
             continue;
         uint32_t id = csp_numbers_at(&flat->places, (uint64_t)name << 32 | count->place);
         if (id == flat->counts.len)

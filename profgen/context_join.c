@@ -57,6 +57,14 @@ static uint32_t count_in_tree(const struct joining *joining, uint32_t count)
     return count ? count + (uint32_t)joining->count_len : 0;
 }
 
+static struct csp_context_list list_in_tree(const struct joining *joining,
+                                            const struct csp_context_node *node, int kind)
+{
+    const struct csp_context_list *list = &node->lists[kind];
+    return (struct csp_context_list){count_in_tree(joining, list->first),
+                                     count_in_tree(joining, list->last)};
+}
+
 /* The same of its nodes, where they are new. */
 static uint32_t link_in_tree(const struct joining *joining, uint32_t node)
 {
@@ -71,8 +79,8 @@ static void copy_node(const struct joining *joining, uint32_t number)
     *copy = *node;
     copy->parent = node_in_tree(joining, node->parent);
     copy->edge = joining->places[node->edge];
-    copy->counts = count_in_tree(joining, node->counts);
-    copy->last_count = count_in_tree(joining, node->last_count);
+    for (int kind = 0; kind < CSP_LISTS; kind++)
+        copy->lists[kind] = list_in_tree(joining, node, kind);
     copy->child = link_in_tree(joining, node->child);
     copy->next = link_in_tree(joining, node->next);
     copy->previous = link_in_tree(joining, node->previous);
@@ -128,8 +136,9 @@ static void add_to_known(const struct joining *joining, uint32_t number)
     to->attributes |= node->attributes;
     if (!to->hash)
         to->hash = node->hash;
-    csp_context_hang(joining->tree, known, count_in_tree(joining, node->counts),
-                     count_in_tree(joining, node->last_count));
+    for (int kind = 0; kind < CSP_LISTS; kind++)
+        csp_context_hang(joining->tree, known, (enum csp_context_list_kind)kind,
+                         list_in_tree(joining, node, kind));
 }
 
 static void sew(const struct joining *joining)

@@ -81,7 +81,8 @@ bool csp_context_merge_counts(struct csp_context_tree *tree, uint32_t from, uint
         return false;
     target->total = csp_add_saturating(target->total, source->total);
     target->head = csp_add_saturating(target->head, source->head);
-    csp_context_hang(tree, to, source->counts, source->last_count);
+    csp_context_hang(tree, to, CSP_LIST_PROBES, source->lists[CSP_LIST_PROBES]);
+    csp_context_hang(tree, to, CSP_LIST_CALLS, source->lists[CSP_LIST_CALLS]);
     return true;
 }
 
@@ -91,8 +92,8 @@ void csp_context_move_counts(struct csp_context_tree *tree, uint32_t from, uint3
     target->hash = source->hash;
     target->head = source->head;
     target->total = source->total;
-    target->counts = source->counts;
-    target->last_count = source->last_count;
+    target->lists[CSP_LIST_PROBES] = source->lists[CSP_LIST_PROBES];
+    target->lists[CSP_LIST_CALLS] = source->lists[CSP_LIST_CALLS];
     target->attributes = source->attributes;
     target->state = source->state;
     target->counted = source->counted;

@@ -26,20 +26,38 @@ static void add(struct csp_context_sums *sums, uint32_t place, uint64_t count)
     sum->count = csp_add_saturating(sum->count, count);
 }
 
-/* Each place was in the list: it has room for all of them. */
-static void shorten(struct csp_context_tree *tree, struct csp_context_node *node,
-                    const struct csp_context_sums *sums)
+/* Each of the places from `first` on was in the list: it has room for all of them. */
+static void shorten(struct csp_context_tree *tree, struct csp_context_list *list,
+                    const struct csp_context_sums *sums, size_t first)
 {
-    uint32_t at = node->counts;
-    for (size_t i = 0; i < sums->places.len; i++) {
+    uint32_t at = list->first;
+    for (size_t i = first; i < sums->places.len; i++) {
         struct csp_context_count *count = &tree->counts.data[at - 1];
         count->place = sums->places.data[i];
         count->count = sums->by_place.data[count->place].count;
-        node->last_count = at;
+        list->last = at;
         at = count->next;
     }
-    if (node->last_count)
-        tree->counts.data[node->last_count - 1].next = 0;
+    if (list->last)
+        tree->counts.data[list->last - 1].next = 0;
+}
+
+static void add_list(struct csp_context_tree *tree, struct csp_context_list *list,
+                     struct csp_context_sums *sums)
+{
+    size_t first = sums->places.len;
+    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next)
+        add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
+    if (tree->indexed)
+        tree->indexed = false;
+    shorten(tree, list, sums, first);
+}
+
+static void begin(const struct csp_context_tree *tree, struct csp_context_sums *sums)
+{
+    sums->round++;
+    sums->places.len = 0;
+    make_room(sums, tree->places.list.len);
 }
 
 static void add_zeros(struct csp_context_tree *tree, uint32_t inline_node,
@@ -51,17 +69,18 @@ static void add_zeros(struct csp_context_tree *tree, uint32_t inline_node,
         add(sums, csp_context_probe_place(tree, id), 0);
 }
 
+void csp_context_gather_calls(struct csp_context_tree *tree, uint32_t node,
+                              struct csp_context_sums *sums)
+{
+    begin(tree, sums);
+    add_list(tree, &tree->nodes.data[node].lists[CSP_LIST_CALLS], sums);
+}
+
 void csp_context_gather(struct csp_context_tree *tree, uint32_t node, struct csp_context_sums *sums)
 {
-    struct csp_context_node *counted = &tree->nodes.data[node];
-    sums->round++;
-    sums->places.len = 0;
-    make_room(sums, tree->places.list.len);
-    for (uint32_t at = counted->counts; at; at = tree->counts.data[at - 1].next)
-        add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
-    if (tree->indexed)
-        tree->indexed = false;
-    shorten(tree, counted, sums);
+    begin(tree, sums);
+    for (int kind = 0; kind < CSP_LISTS; kind++)
+        add_list(tree, &tree->nodes.data[node].lists[kind], sums);
     size_t listed = sums->places.len, kept = 0;
     for (size_t i = 0; i < listed; i++) {
         const struct csp_context_place place = csp_context_place_at(tree, sums->places.data[i]);
@@ -122,13 +141,15 @@ static uint64_t first_of_zeros(struct csp_context_tree *tree, uint32_t inline_no
     return *first;
 }
 
-uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node)
+/* The lowest place of a node so far, and what was counted there. */
+struct lowest {
+    uint64_t place, count;
+};
+
+static void note_lowest(struct csp_context_tree *tree, const struct csp_context_list *list,
+                        struct lowest *lowest)
 {
-    const struct csp_context_node *entered = &tree->nodes.data[node];
-    uint64_t first = UINT64_MAX, count = 0;
-    if (entered->head)
-        return entered->head;
-    for (uint32_t at = entered->counts; at; at = tree->counts.data[at - 1].next) {
+    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next) {
         const struct csp_pair *key = &tree->places.list.data[tree->counts.data[at - 1].place];
         enum csp_context_place_kind kind = (enum csp_context_place_kind)(key->second >> 32);
         if (kind == CSP_PLACE_TYPE)
@@ -136,15 +157,24 @@ uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node)
         uint64_t place = kind == CSP_PLACE_ZEROS
                              ? first_of_zeros(tree, (uint32_t)(key->first >> 32))
                              : key->first;
-        if (place > first)
+        if (place > lowest->place)
             continue;
-        if (place < first)
-            count = 0;
-        first = place;
+        if (place < lowest->place)
+            *lowest = (struct lowest){.place = place};
         if (kind == CSP_PLACE_COUNT && (uint32_t)key->second == CSP_INTERN_NONE)
-            count = csp_add_saturating(count, tree->counts.data[at - 1].count);
+            lowest->count = csp_add_saturating(lowest->count, tree->counts.data[at - 1].count);
     }
-    return count ? count : entered->total > 0;
+}
+
+uint64_t csp_context_entries(struct csp_context_tree *tree, uint32_t node)
+{
+    const struct csp_context_node *entered = &tree->nodes.data[node];
+    struct lowest lowest = {.place = UINT64_MAX};
+    if (entered->head)
+        return entered->head;
+    for (int kind = 0; kind < CSP_LISTS; kind++)
+        note_lowest(tree, &entered->lists[kind], &lowest);
+    return lowest.count ? lowest.count : entered->total > 0;
 }
 
 void csp_context_sums_free(struct csp_context_sums *sums)

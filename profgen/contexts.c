@@ -187,17 +187,24 @@ uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint3
                                 csp_context_place(tree, callsite, discriminator, name));
 }
 
+static void hang(struct csp_context_tree *tree, struct csp_context_list *list, uint32_t first,
+                 uint32_t last)
+{
+    if (list->last)
+        tree->counts.data[list->last - 1].next = first;
+    else
+        list->first = first;
+    list->last = last;
+}
+
 /* A new count at the end of a node's list. */
 static uint64_t *append(struct csp_context_tree *tree, uint32_t node, uint32_t place)
 {
-    struct csp_context_node *counted = &tree->nodes.data[node];
+    struct csp_context_list *lists = tree->nodes.data[node].lists;
     csp_vec_push(&tree->counts, (struct csp_context_count){.place = place});
     uint32_t made = (uint32_t)tree->counts.len;
-    if (counted->last_count)
-        tree->counts.data[counted->last_count - 1].next = made;
-    else
-        counted->counts = made;
-    counted->last_count = made;
+    hang(tree, &lists[csp_context_is_call(tree, place) ? CSP_LIST_CALLS : CSP_LIST_PROBES], made,
+         made);
     return &tree->counts.data[made - 1].count;
 }
 
@@ -235,16 +242,11 @@ void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_
     csp_context_add_at(tree, node, place_of(tree, inline_node, 0, 0, CSP_PLACE_ZEROS), 0);
 }
 
-void csp_context_hang(struct csp_context_tree *tree, uint32_t node, uint32_t first, uint32_t last)
+void csp_context_hang(struct csp_context_tree *tree, uint32_t node, enum csp_context_list_kind kind,
+                      struct csp_context_list list)
 {
-    struct csp_context_node *to = &tree->nodes.data[node];
-    if (!first)
-        return;
-    if (to->last_count)
-        tree->counts.data[to->last_count - 1].next = first;
-    else
-        to->counts = first;
-    to->last_count = last;
+    if (list.first)
+        hang(tree, &tree->nodes.data[node].lists[kind], list.first, list.last);
 }
 
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,

@@ -1,8 +1,8 @@
 /* The profile being made: a tree of functions by calling context with their counts. In a profile
  * without contexts the tree is that of inlining.
  *
- * Counts are in lists, one for each node, so that two nodes become one by hanging the list of one
- * at the end of the other's; what is in a list twice counts twice. csp_context_gather adds up. */
+ * Counts are in lists, two for each node, so that two nodes become one by hanging the lists of one
+ * at the ends of the other's; what is in a list twice counts twice. csp_context_gather adds up. */
 #ifndef CSP_PROFGEN_CONTEXTS_H
 #define CSP_PROFGEN_CONTEXTS_H
 
@@ -12,15 +12,24 @@
 #include "profgen/llvm/profile.h"
 #include "profgen/probes.h"
 
+/* Calls have a list of their own: who wants to know of them need not read all other counts, and the
+ * other way round. */
+enum csp_context_list_kind { CSP_LIST_PROBES, CSP_LIST_CALLS, CSP_LISTS };
+
+/* Numbers in the tree's counts + 1, 0: none. */
+struct csp_context_list {
+    uint32_t first, last;
+};
+
 struct csp_context_node {
     uint32_t parent; /* CSP_PROFILE_TOP: called from nowhere known */
     uint32_t edge;   /* the place of the parent's call to this function */
     uint64_t hash;   /* control-flow checksum */
     uint64_t head, total;
-    uint32_t counts, last_count; /* the list: numbers in the tree's counts + 1, 0: none */
-    uint32_t zeros;              /* the set that was last said to be zero, + 1 */
-    uint32_t child;              /* children are a list: numbers + 1, 0: none */
-    uint32_t next, previous;     /* among the parent's children */
+    struct csp_context_list lists[CSP_LISTS];
+    uint32_t zeros;          /* the set that was last said to be zero, + 1 */
+    uint32_t child;          /* children are a list: numbers + 1, 0: none */
+    uint32_t next, previous; /* among the parent's children */
     bool counted;
     uint8_t attributes; /* enum csp_profile_attribute */
     uint8_t state;      /* while contexts are merged: see profgen/context_merge.h */
@@ -42,7 +51,7 @@ struct csp_context_place {
 
 struct csp_context_count {
     uint64_t count;
-    uint32_t place, next; /* in the same node: number + 1, 0: the last */
+    uint32_t place, next; /* in the same list: number + 1, 0: the last */
 };
 
 struct csp_context_tree {
@@ -71,6 +80,12 @@ static inline struct csp_context_place csp_context_place_at(const struct csp_con
     return (struct csp_context_place){(uint32_t)(key->first >> 32), (uint32_t)key->first,
                                       (uint32_t)key->second,
                                       (enum csp_context_place_kind)(key->second >> 32)};
+}
+
+/* Whether it is a place of calls to one callee. */
+static inline bool csp_context_is_call(const struct csp_context_tree *tree, uint32_t place)
+{
+    return tree->places.list.data[place].second < CSP_INTERN_NONE; /* CSP_PLACE_COUNT, a name */
 }
 
 /* The function of a node, in the binary's names. */
@@ -127,8 +142,9 @@ void csp_context_add_type(struct csp_context_tree *tree, uint32_t node, uint32_t
                           uint32_t discriminator, uint32_t table, uint64_t count);
 /* All probes of an inline node are known, and zero where nothing was or will be added. */
 void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node);
-/* Hangs a list of counts at the end of a node's. */
-void csp_context_hang(struct csp_context_tree *tree, uint32_t node, uint32_t first, uint32_t last);
+/* Hangs a list of counts at the end of one of a node's. */
+void csp_context_hang(struct csp_context_tree *tree, uint32_t node, enum csp_context_list_kind kind,
+                      struct csp_context_list list);
 /* Makes the count of a probe or line at least `count`, and known. The tree is indexed. */
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                        uint32_t discriminator, uint64_t count);
@@ -148,9 +164,12 @@ struct csp_context_sums {
     uint32_t round;
 };
 
-/* Replaces what is in `sums`. The list is shorter then, too. */
+/* Replaces what is in `sums`. The lists are shorter then, too. */
 void csp_context_gather(struct csp_context_tree *tree, uint32_t node,
                         struct csp_context_sums *sums);
+/* The same of calls alone. */
+void csp_context_gather_calls(struct csp_context_tree *tree, uint32_t node,
+                              struct csp_context_sums *sums);
 /* Makes all places that gathering comes to: several threads can gather then, each of other nodes.
  */
 void csp_context_complete_places(struct csp_context_tree *tree);

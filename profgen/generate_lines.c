@@ -93,17 +93,24 @@ static void note_line(struct first_line *first, uint32_t line, uint32_t discrimi
     first->known = true;
 }
 
+static void note_lines(struct first_line *first, const struct csp_context_tree *tree,
+                       const struct csp_context_list *list)
+{
+    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next) {
+        const struct csp_context_place place =
+            csp_context_place_at(tree, tree->counts.data[at - 1].place);
+        note_line(first, place.probe, place.discriminator);
+    }
+}
+
 /* No branch goes into an inlined function: how often it was entered is taken from its first line
  * and counted at its callsite. Children have larger numbers than their parents. */
 static void infer_inlined_calls(struct csp_context_tree *tree)
 {
     struct first_line *first = csp_calloc(tree->nodes.len + 1, sizeof *first);
     for (size_t i = 0; i < tree->nodes.len; i++)
-        for (uint32_t at = tree->nodes.data[i].counts; at; at = tree->counts.data[at - 1].next) {
-            const struct csp_context_place place =
-                csp_context_place_at(tree, tree->counts.data[at - 1].place);
-            note_line(&first[i], place.probe, place.discriminator);
-        }
+        for (int kind = 0; kind < CSP_LISTS; kind++)
+            note_lines(&first[i], tree, &tree->nodes.data[i].lists[kind]);
     for (size_t i = tree->nodes.len; i; i--) {
         uint32_t id = (uint32_t)(i - 1);
         struct csp_context_node *node = &tree->nodes.data[id];

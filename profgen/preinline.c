@@ -101,7 +101,7 @@ static void add_candidates(struct csp_preinliner *inliner, uint32_t base, uint32
         if (!tree->nodes.data[callee].counted || !can_inline(inliner, base, callee))
             continue;
         if (!gathered)
-            csp_context_gather(tree, caller, &inliner->caller);
+            csp_context_gather_calls(tree, caller, &inliner->caller);
         gathered = true;
         uint64_t calls = csp_context_sum(&inliner->caller, tree->nodes.data[callee].edge);
         uint64_t entries = csp_context_entries(tree, callee);
