@@ -241,11 +241,22 @@ void csp_counters_close(struct csp_counters *counters)
     close_numbers(&counters->branches.keys);
 }
 
+static void forget_counts(struct csp_counter_table *table)
+{
+    csp_numbers_free(&table->keys);
+    csp_vec_free(&table->counts);
+}
+
+void csp_counters_forget_counts(struct csp_counters *counters)
+{
+    forget_counts(&counters->ranges);
+    forget_counts(&counters->branches);
+}
+
 static void free_table(struct csp_counter_table *table)
 {
     csp_pairs_free(&table->spans);
-    csp_numbers_free(&table->keys);
-    csp_vec_free(&table->counts);
+    forget_counts(table);
 }
 
 void csp_counters_free(struct csp_counters *counters)

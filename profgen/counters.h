@@ -74,6 +74,8 @@ struct csp_counter *csp_counters_sorted(const struct csp_counter_table *table);
 uint32_t *csp_counters_by_callers(const struct csp_counters *counters);
 /* Gives back the memory that adding takes: nothing can be added any more. */
 void csp_counters_close(struct csp_counters *counters);
+/* Gives back what the counts take; contexts and spans stay. */
+void csp_counters_forget_counts(struct csp_counters *counters);
 void csp_counters_free(struct csp_counters *counters);
 
 static inline struct csp_counter csp_counters_at(const struct csp_counter_table *table, size_t i)

@@ -59,7 +59,7 @@ static int explain_bogus(const struct csp_profgen *gen, struct csp_diag *diag)
                     stats->broken[worst], stats->checked, reasons[worst]);
 }
 
-static void generate_by_probes(struct csp_profgen *gen, const struct csp_counters *counters,
+static void generate_by_probes(struct csp_profgen *gen, struct csp_counters *counters,
                                struct csp_context_tree *tree)
 {
     const struct csp_profgen_options *options = &gen->options;
@@ -87,20 +87,19 @@ static void generate_by_lines(struct csp_profgen *gen, const struct csp_counters
     }
 }
 
-static int explain_no_counts(const struct csp_profgen *gen, const struct csp_counters *counters,
-                             struct csp_diag *diag)
+static int explain_no_counts(const struct csp_profgen *gen, struct csp_diag *diag)
 {
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "the profile would be empty: no %s is in any of the %zu ranges that ran (is %s "
-                    "the binary that ran, and built with %s throughout?)",
-                    gen->program.uses_probes ? "probe" : "line", counters->ranges.counts.len,
-                    gen->program.path,
-                    gen->program.uses_probes ? "-fpseudo-probe-for-profiling"
-                                             : "-gmlt -fdebug-info-for-profiling");
+    return csp_fail(
+        diag, CSP_ERR_INPUT,
+        "the profile would be empty: no %s is in any of the %" PRIu64 " ranges that ran (is %s "
+        "the binary that ran, and built with %s throughout?)",
+        gen->program.uses_probes ? "probe" : "line", gen->stats.range_counters, gen->program.path,
+        gen->program.uses_probes ? "-fpseudo-probe-for-profiling"
+                                 : "-gmlt -fdebug-info-for-profiling");
 }
 
 /* From counters to counts by context. */
-static int make_tree(struct csp_profgen *gen, const struct csp_counters *counters,
+static int make_tree(struct csp_profgen *gen, struct csp_counters *counters,
                      struct csp_context_tree *tree, struct csp_diag *diag)
 {
     unsigned call_probes = (gen->options.compat ? CSP_TAIL_CALLS_BEFORE_LAST : 0) |
@@ -200,7 +199,7 @@ static int generate(struct csp_profgen *gen, struct csp_diag *diag)
     if (!error)
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
-        error = explain_no_counts(gen, counters, diag);
+        error = explain_no_counts(gen, diag);
     if (!error && needs_sizes(gen))
         sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
     if (!error) {

@@ -20,8 +20,9 @@ struct csp_generate_stats {
     uint64_t cut_contexts;      /* … cut at a call without a probe, in a function with probes */
 };
 
-/* Makes a context-sensitive profile. */
-void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
+/* Makes a context-sensitive profile. The counters are without counts then: trees that several
+ * threads made become one, which takes as much memory. */
+void csp_generate_contexts(struct csp_program *program, struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats);
 /* Makes a profile without contexts, of counters without contexts. The code of the functions that

@@ -225,7 +225,7 @@ static void cut(struct generator *generators, unsigned count, const struct csp_c
     generators[count - 1].end = contexts;
 }
 
-void csp_generate_contexts(struct csp_program *program, const struct csp_counters *counters,
+void csp_generate_contexts(struct csp_program *program, struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats)
 {
@@ -249,6 +249,7 @@ void csp_generate_contexts(struct csp_program *program, const struct csp_counter
     csp_parallel(count, run, generators);
     csp_counter_groups_free(&counted.ranges);
     csp_counter_groups_free(&counted.branches);
+    csp_counters_forget_counts(counters);
     for (unsigned i = 0; i < count; i++) {
         end(&generators[i]);
         if (i)
