@@ -94,6 +94,9 @@ int csp_gen_check_options(struct gen *gen)
     if (gen->branch_lists.len &&
         (options->mode == CSP_PROFGEN_CONTEXTS || options->mode == CSP_PROFGEN_LINE_CONTEXTS))
         return csp_cli_usage(gen->cli, "a branch list tells of no contexts: its profile is flat");
+    if (gen->data_access_path && samples && !gen->scripts.len)
+        return csp_cli_usage(gen->cli, "--data-access-perftrace goes with --perfscript: that text "
+                                       "tells where the program is mapped");
     options->aggregate = (int)options->profile.format == CSP_FORMAT_AGGREGATE;
     options->digests = options->aggregate || gen->aggregates.len || samples > 1;
     if (gen->resume && (!options->aggregate || options->duplicates))

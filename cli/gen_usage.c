@@ -32,7 +32,7 @@ const char csp_gen_usage[] =
     "  --data-access-perftrace FILE\n"
     "                      reads of virtual tables, as `perf report -D` prints samples of "
     "memory\n"
-    "                      accesses (flat profiles by lines)\n"
+    "                      accesses (flat profiles by lines; with --perfscript)\n"
     "  --debug-binary FILE where the debug information is, if not in the binary\n"
     "  --dwp FILE          where split debug information is (by default BINARY.dwp)\n"
     "  --pid N             of texts: only mappings of this process count\n"

@@ -255,6 +255,18 @@ static int check_branches(const struct csp_profgen *gen, struct csp_diag *diag)
     return 0;
 }
 
+/* Nobody asked for contexts, and what they leave out is more than an accident. */
+static void warn_of_missing_callchains(const struct csp_profgen *gen, struct csp_diag *diag)
+{
+    const struct csp_sample_set_stats *stats = &gen->set.stats;
+    uint64_t missing = stats->rejected[CSP_REJECT_NO_CALLCHAIN];
+    if (gen->options.mode == CSP_PROFGEN_AUTO && missing > stats->samples / 100)
+        csp_warn(diag,
+                 "%" PRIu64 " of %" PRIu64 " samples have no callchain and are not in the profile, "
+                 "which is by context because others have one: --mode flat counts all",
+                 missing, stats->samples);
+}
+
 static int smaller_depth(int a, int b)
 {
     return a < 0 ? b : b < 0 || a < b ? a : b;
@@ -342,6 +354,7 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     }
     stats->samples = gen->set.stats;
     csp_sample_set_warn(&gen->set, diag);
+    warn_of_missing_callchains(gen, diag);
     if (!any)
         return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
     if (check_branches(gen, diag))

@@ -262,7 +262,8 @@ static struct csp_sample_outcome place(struct csp_sample_set *set,
         return rejected(CSP_REJECT_UNSTITCHED, false);
     if (!sample->has_branches && (set->compat || !whole_window))
         return rejected(CSP_REJECT_NO_BRANCHES, false);
-    if (set->contexts && !sample->has_callchain && !set->keep_all)
+    bool lacks_callchain = set->contexts && !sample->has_callchain;
+    if (lacks_callchain && set->compat)
         return rejected(CSP_REJECT_NO_CALLCHAIN, false);
     /* llvm-profgen looks at callchains even where it then ignores them. */
     bool look = set->contexts || (set->compat && sample->has_callchain);
@@ -275,7 +276,9 @@ static struct csp_sample_outcome place(struct csp_sample_set *set,
         add_ends(set, program, sample, flat);
     if (!flat->branch_len && !(flat->start && flat->end))
         return rejected(CSP_REJECT_EXTERNAL, truncated);
-    if (set->contexts && !sample->has_callchain) {
+    if (lacks_callchain && !set->keep_all)
+        return rejected(CSP_REJECT_NO_CALLCHAIN, truncated);
+    if (lacks_callchain) {
         flat->callers = csp_intern(&set->callers, "", 0);
         flat->leaf = CSP_LEAF_NO_CALLCHAIN;
     } else if (set->contexts) {

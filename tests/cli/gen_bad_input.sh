@@ -50,6 +50,7 @@ expect 2 'cannot be .many.' --max-search-depth many
 expect 2 'cannot be .0.' --csprof-max-cold-context-depth 0
 expect 2 'name it with -b' --perfscript script
 expect 2 'do not go together' --perfscript script --unsymbolized-profile data -b good
+expect 2 'goes with --perfscript' --data-access-perftrace text -i data -b good
 expect 2 'text and extbinary only' --perfscript script -b good --format binary
 
 expect 2 'what BOLT reads is made of samples' --format fdata --compat llvm-profgen-22 \

@@ -78,6 +78,7 @@ same "two recordings" recordings -i data1 -i data2
 same "two recordings, the other one first" recordings -i data2 -i data1 --threads 2
 # Some inputs without callchains: there are contexts if any has some, whichever comes first.
 grep -v '^[[:space:]]*[0-9a-f]*$' elsewhere >without
+for _ in 1 2 3; do echo ' 0x10/0x20/P/-/-/0  0x30/0x10/P/-/-/0 '; done >>without # nothing of it is the program's
 python3 -c '
 import sys
 sys.stdout.buffer.write(sys.stdin.buffer.read().replace(b"\x00\xfe" + 6 * b"\xff", b"\x80" + 7 * b"\xff"))' <data2 >data_without
@@ -101,5 +102,8 @@ for name in mixed_texts mixed_recordings mixed; do
     grep -q '"mode": "cs"' "$name.auto.json" || fail "$name has no contexts"
     grep -q '"no_callchain": [1-9]' "$name.auto.json" || fail "$name: nothing lacks a callchain"
 done
+grep -q '"external": 3' mixed_texts.auto.json || fail "what is not the program's is not told"
+"$csprof" gen -q -b program -o got --perfscript text1 --perfscript without 2>messages
+grep -q 'samples have no callchain and are not in the profile' messages || fail "it is not said what is left out"
 [ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || fail "hardly anything was compared"
 exit $failed
