@@ -131,6 +131,15 @@ static void free_router(struct router *router)
     csp_map_free(&router->by_tid);
 }
 
+/* Knows the first `stored` queues alone, those that have chunks: none that AUX records made. */
+static void begin_routing(struct csp_auxtrace *aux, struct router *router, size_t stored)
+{
+    free_router(router);
+    aux->queues.len = stored;
+    for (size_t i = 0; i < stored; i++)
+        route_queue(router, &aux->queues.data[i], i);
+}
+
 /* The chunks of one queue, and how far its stream was delivered. */
 struct stream {
     const struct csp_aux_chunk *chunks;
@@ -361,14 +370,15 @@ void csp_auxtrace_join(struct csp_auxtrace *aux)
     size_t announced = aux->fragments.len;
     sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
     make_queues(aux);
-    for (size_t i = 0; i < aux->queues.len; i++)
-        route_queue(&router, &aux->queues.data[i], i);
+    size_t stored = aux->queues.len;
+    begin_routing(aux, &router, stored);
     if (aux->is_disordered)
         sort(aux->fragments.data, announced, sizeof *aux->fragments.data, by_queue);
     /* Most often they lie in the order of their trace, and are not looked at twice. */
     bool is_in_order = fill_queues(aux, &router);
     if (!is_in_order) {
         empty_queues(aux, announced);
+        begin_routing(aux, &router, stored);
         sort_fragments(aux, &router);
         fill_queues(aux, NULL);
     }

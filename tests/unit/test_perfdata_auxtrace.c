@@ -33,8 +33,8 @@ static void add(struct builder *b, struct csp_record record)
 }
 
 /* AUX: u64 offset, size, flags. */
-static void announce(struct builder *b, uint32_t cpu, uint64_t offset, uint64_t size,
-                     uint64_t flags)
+static void announce_of(struct builder *b, uint32_t tid, uint32_t cpu, uint64_t offset,
+                        uint64_t size, uint64_t flags)
 {
     struct csp_buf *body = &b->bodies[b->count];
     csp_buf_add_u64(body, offset);
@@ -43,9 +43,15 @@ static void announce(struct builder *b, uint32_t cpu, uint64_t offset, uint64_t 
     add(b, (struct csp_record){.type = CSP_RECORD_AUX,
                                .cpu = cpu,
                                .pid = 100,
-                               .tid = TID,
+                               .tid = tid,
                                .time = 1000 + b->count,
                                .id = 10 + cpu});
+}
+
+static void announce(struct builder *b, uint32_t cpu, uint64_t offset, uint64_t size,
+                     uint64_t flags)
+{
+    announce_of(b, TID, cpu, offset, size, flags);
 }
 
 /* AUXTRACE: u64 size, offset, reference; u32 idx, tid, cpu, reserved; then the bytes. */
@@ -204,6 +210,22 @@ static void a_thread_has_one_ring_on_all_cpus(void **state)
     store(&b, 1, PER_THREAD, TID + 1, 0, "xxxx");
     assert_string_equal(fragments(&b), "0:aa 0:bb 1:xxxx ");
     assert_false(b.aux.fragments.data[2].announced); /* no AUX record speaks of that thread */
+    end(&b);
+}
+
+/* The record of the other thread, of which nothing is stored, makes a ring of CPU 3 for itself.
+ * That the first thread ran there, too, is seen when all records are looked at once more. */
+static void a_ring_without_trace_takes_none_from_others(void **state)
+{
+    (void)state;
+    struct builder b;
+    begin(&b);
+    store(&b, 0, PER_THREAD, TID, 0, "AAAABBBB");
+    announce_of(&b, TID, 3, 0, 4, 0);
+    announce_of(&b, TID + 1, 3, 0, 8, 0);
+    announce_of(&b, TID, 2, 4, 4, 0);
+    assert_string_equal(fragments(&b), "0:AAAA 0:BBBB 3:. ");
+    assert_int_equal(b.aux.missing_bytes, 8);
     end(&b);
 }
 
@@ -521,6 +543,7 @@ int main(void)
         cmocka_unit_test(each_cpu_has_its_ring),
         cmocka_unit_test(rings_are_emptied_in_turns),
         cmocka_unit_test(a_thread_has_one_ring_on_all_cpus),
+        cmocka_unit_test(a_ring_without_trace_takes_none_from_others),
         cmocka_unit_test(an_event_id_decides_over_the_cpu),
         cmocka_unit_test(what_was_announced_but_not_stored_is_named),
         cmocka_unit_test(a_gap_between_chunks_is_counted),
