@@ -1,7 +1,6 @@
 #include "decode/recording_private.h"
 
 #include "base/counted.h"
-#include "base/parallel.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,49 +54,6 @@ static bool told_cut(const struct csp_recording *recording)
     return recording->contents.lost_bytes && !recording->contents.aux.stored_bytes;
 }
 
-/* ---- beside each other ---- */
-
-struct opening {
-    struct csp_recording *recording;
-    bool waits;     /* csp_recording_traces_waits */
-    bool is_joined; /* its trace; atomic */
-    struct csp_diag *diag;
-};
-
-static void join_trace(struct opening *opening)
-{
-    struct csp_recording *recording = opening->recording;
-    csp_auxtrace_finish(&recording->contents.aux, told_cut(recording) ? NULL : opening->diag);
-    recording->trace.open_code = csp_recording_open_code;
-    recording->trace.owner = recording;
-    csp_recording_make_streams(recording, opening->diag);
-    __atomic_store_n(&opening->is_joined, true, __ATOMIC_RELAXED);
-}
-
-/* Joining the trace is nothing for two: another thread does all else meanwhile. */
-static void open_beside(void *user, unsigned worker)
-{
-    struct opening *opening = user;
-    if (worker == 0) {
-        join_trace(opening);
-        return;
-    }
-    csp_pause_index_finish(&opening->recording->contents.pauses);
-    csp_recording_load_code(opening->recording, opening->waits, &opening->is_joined);
-}
-
-static void open_all(struct csp_recording *recording, unsigned threads, struct csp_diag *diag)
-{
-    struct opening opening = {
-        .recording = recording, .waits = csp_recording_traces_waits(recording), .diag = diag};
-    if (threads > 1) {
-        csp_parallel(2, open_beside, &opening);
-        return;
-    }
-    join_trace(&opening);
-    csp_pause_index_finish(&recording->contents.pauses);
-}
-
 static int open_recording(struct csp_recording *recording, const char *path,
                           const struct csp_image_options *options, unsigned threads,
                           struct csp_diag *diag)
@@ -111,7 +67,10 @@ static int open_recording(struct csp_recording *recording, const char *path,
         error = read_records(recording, threads, diag);
     if (error)
         return error;
-    open_all(recording, threads, diag);
+    csp_auxtrace_finish(&recording->contents.aux, told_cut(recording) ? NULL : diag);
+    recording->trace.open_code = csp_recording_open_code;
+    recording->trace.owner = recording;
+    csp_recording_make_streams(recording, diag);
     struct csp_missing_code none = {0};
     while (recording->missing.len < csp_spaces_binary_count(recording->spaces))
         csp_vec_push(&recording->missing, none);

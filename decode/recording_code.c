@@ -171,13 +171,3 @@ struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream)
         .memory = {fetch, find, code, &code->view.epoch}, .enter = enter, .close = close_code};
     return &code->view;
 }
-
-void csp_recording_load_code(struct csp_recording *recording, bool waits, const bool *is_enough)
-{
-    size_t count = csp_spaces_binary_count(recording->spaces);
-    for (uint32_t i = 0; i < count && !__atomic_load_n(is_enough, __ATOMIC_RELAXED); i++) {
-        const struct csp_image *image = csp_recording_image(recording, i);
-        if (image && image->blocks)
-            csp_block_cache_table(image->blocks, CSP_ISA_A64, waits);
-    }
-}

@@ -176,6 +176,7 @@ static int records_by_time(const void *left, const void *right)
 
 static void put_in_order(struct csp_recording_contents *contents)
 {
+    csp_pause_index_finish(&contents->pauses);
     if (contents->snapshots.len)
         qsort(contents->snapshots.data, contents->snapshots.len, sizeof *contents->snapshots.data,
               snapshots_by_time);

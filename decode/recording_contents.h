@@ -15,7 +15,7 @@ struct csp_sample_trace {
 
 /* Of one section, or of all. */
 struct csp_recording_contents {
-    struct csp_pause_index pauses; /* to be finished */
+    struct csp_pause_index pauses;
     struct csp_auxtrace aux; /* AUX and AUXTRACE records alone were added */
     struct csp_thread_owners owners;
     CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */

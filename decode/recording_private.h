@@ -35,12 +35,7 @@ struct csp_recording {
 
 /* Makes the streams from the AUX fragments and from the snapshots. */
 void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag *diag);
-/* Whether its trace units trace waits, if they are alike, as most often. */
-bool csp_recording_traces_waits(const struct csp_recording *recording);
 /* csp_trace_input.open_code of a recording. */
 struct csp_code_view *csp_recording_open_code(void *recording, uint32_t stream);
-/* Finds the files that were mapped, and what is kept of their code, until told in between that it
- * is enough: whoever decodes finds the others when they are needed. `waits` as above. */
-void csp_recording_load_code(struct csp_recording *recording, bool waits, const bool *is_enough);
 
 #endif

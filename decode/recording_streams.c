@@ -39,17 +39,6 @@ static bool can_decode(const struct csp_cs_etm_cpu *cpu)
     return cpu->unit == CSP_UNIT_ETMV4 || cpu->unit == CSP_UNIT_ETE;
 }
 
-bool csp_recording_traces_waits(const struct csp_recording *recording)
-{
-    const struct csp_cs_etm_info *info = &recording->contents.aux.cs_etm;
-    for (size_t i = 0; i < info->cpus.len; i++) {
-        struct csp_trace_config config = config_of(&info->cpus.data[i]);
-        if (can_decode(&info->cpus.data[i]))
-            return csp_trace_config_waits(&config);
-    }
-    return false;
-}
-
 static bool has_trace_id(const struct csp_cs_etm_cpu *cpu)
 {
     return cpu->trace_id > 0 && cpu->trace_id < 0x70;

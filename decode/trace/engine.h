@@ -31,15 +31,6 @@ csp_trace_config_context_field(const struct csp_trace_config *config)
     return config->configr & cid ? CSP_CONTEXT_ID : CSP_CONTEXT_NONE;
 }
 
-/* Whether WFI and WFE are waypoints. TRCIDR2.WFXMODE is from ETMv4.3 on; TRCIDR1 has major and
- * minor version in bits [11:4]. */
-static inline bool csp_trace_config_waits(const struct csp_trace_config *config)
-{
-    const uint32_t wfxmode = 1u << 31;
-    bool has_mode = config->protocol == CSP_PROTOCOL_ETE || (config->idr1 >> 4 & 0xff) >= 0x43;
-    return has_mode && config->idr2 & wfxmode;
-}
-
 /* A mapping of code. `blocks` are those of the loadable segment or memory dump that it maps a part
  * of, shared by all its mappings; `base` is the address at which that code would begin, a multiple
  * of 4. Direct branches within the code are followed by distance alone: two segments that can move

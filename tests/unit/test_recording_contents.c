@@ -83,7 +83,6 @@ static void check(const struct csp_buf *image, unsigned threads)
     struct csp_recording_contents contents = {0};
     assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
     assert_int_equal(csp_recording_contents_read(&contents, reader, threads, &kept, NULL), 0);
-    csp_pause_index_finish(&contents.pauses);
     assert_null(kept);
     assert_int_equal(contents.samples, SAMPLES - 1);
     assert_int_equal(contents.pauses.pauses, SAMPLES - 1);

@@ -5,8 +5,16 @@
 /* How uncommitted elements from before the trace began, and a later Trace Info, are held. */
 enum { HELD_UNSEEN = CSP_PACKET_BAD, HELD_INFO = CSP_PACKET_TRACE_INFO };
 
-/* TRCIDR0, TRCCONFIGR */
+/* TRCIDR0, TRCIDR2, TRCCONFIGR */
 enum { IDR0_TSMARK = 1u << 23, IDR0_COMMTRANS = 1u << 26, CONFIGR_RS = 1u << 12 };
+static const uint32_t idr2_wfxmode = 1u << 31;
+
+/* TRCIDR2.WFXMODE is from ETMv4.3 on; TRCIDR1 has major and minor version in bits [11:4]. */
+static bool waits_are_waypoints(const struct csp_trace_config *config)
+{
+    bool has_mode = config->protocol == CSP_PROTOCOL_ETE || (config->idr1 >> 4 & 0xff) >= 0x43;
+    return has_mode && (config->idr2 & idr2_wfxmode);
+}
 
 void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_config *config,
                        uint8_t source, const struct csp_code_memory *code,
@@ -17,7 +25,7 @@ void csp_resolver_init(struct csp_resolver *resolver, const struct csp_trace_con
         .walker = {.out = out,
                    .code = code,
                    .source = source,
-                   .waits = csp_trace_config_waits(config),
+                   .waits = waits_are_waypoints(config),
                    .has_return_stack = config->configr & CONFIGR_RS,
                    .returns_by_branch = is_ete},
         .is_ete = is_ete,
