@@ -73,6 +73,14 @@ static void unpack(const struct stored *stored, struct csp_block *block)
     block->ways[1].next = stored->next[1];
 }
 
+/* Whatever is in them becomes an element as it is. */
+static bool are_tags(uint32_t tags)
+{
+    bool is_kind = (tags >> CSP_TAG_KIND & 0xff) <= CSP_BRANCH_EXCEPTION;
+    uint32_t rest = tags & ~(UINT32_C(0xff) << CSP_TAG_KIND | CSP_TAG_TAKEN);
+    return tags == CSP_TAGS_RUN_OUT || (is_kind && rest == CSP_TAG_SIZE);
+}
+
 static bool is_sound(const struct stored *stored, uint64_t code_size, uint32_t used)
 {
     for (int i = 0; i < 2; i++) {
@@ -83,8 +91,7 @@ static bool is_sound(const struct stored *stored, uint64_t code_size, uint32_t u
     }
     uint32_t size = stored->end - stored->start;
     return stored->start < stored->end && stored->end <= code_size && stored->start % 4 == 0 &&
-           size % 4 == 0 && size / 4 <= CSP_BLOCK_COUNT_MAX &&
-           (stored->tags >> 8 & 0xff) <= CSP_BRANCH_EXCEPTION;
+           size % 4 == 0 && size / 4 <= CSP_BLOCK_COUNT_MAX && are_tags(stored->tags);
 }
 
 /* Puts the blocks that the entry holds behind those that the table has, and returns how many there

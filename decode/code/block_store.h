@@ -4,7 +4,8 @@
  * the version of what makes blocks. It holds a hash of the code that its blocks cover, and the
  * blocks, links and all. Code that hashes to something else counts as
  * missing; so only code that once ran is read, not a whole file. What is read is checked before it
- * is believed: no link leads out of the table, no block out of the code.
+ * is believed: no link leads out of the table, no block out of the code, and each ends as
+ * blocks do.
  */
 #ifndef CSP_DECODE_BLOCK_STORE_H
 #define CSP_DECODE_BLOCK_STORE_H

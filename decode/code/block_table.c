@@ -32,10 +32,6 @@ static struct csp_aarch64 classify(const struct csp_block_table *table, uint32_t
     return csp_aarch64_classify(csp_load32(table->code + 4 * (size_t)word));
 }
 
-/* As in struct csp_element; the highest bit is of blocks that run out, which never become one. */
-enum { LAST_SIZE = 4 << 24, KIND_SHIFT = 8 };
-static const uint32_t runs_out = UINT32_C(1) << 31;
-
 static struct csp_block block_of(uint32_t tags, uint32_t start, uint32_t end)
 {
     struct csp_way way = {
@@ -56,14 +52,14 @@ static struct csp_block scan(const struct csp_block_table *table, uint32_t start
             continue;
         bool branches = last.type == CSP_AARCH64_BRANCH || last.type == CSP_AARCH64_BRANCH_INDIRECT;
         uint32_t tags =
-            LAST_SIZE | (branches ? CSP_TAG_TAKEN : 0) | (uint32_t)last.kind << KIND_SHIFT;
+            CSP_TAG_SIZE | (branches ? CSP_TAG_TAKEN : 0) | (uint32_t)last.kind << CSP_TAG_KIND;
         struct csp_block block = block_of(tags, start, word);
         if (last.type == CSP_AARCH64_BRANCH_INDIRECT)
             block.ways[1].next =
                 last.kind == CSP_BRANCH_EXCEPTION_RETURN ? CSP_BLOCK_RETURN : CSP_BLOCK_INDIRECT;
         return block;
     }
-    struct csp_block block = block_of(runs_out, start, word);
+    struct csp_block block = block_of(CSP_TAGS_RUN_OUT, start, word);
     block.ways[0].next = block.ways[1].next = CSP_BLOCK_OUTSIDE;
     return block;
 }

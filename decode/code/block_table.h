@@ -48,8 +48,10 @@ struct csp_block {
     struct csp_way ways[2];
 };
 
-/* The bit of the tags that is the element's `taken`. */
-enum { CSP_TAG_TAKEN = 1 << 16 };
+/* The element's `kind`, `taken` and `last_size` in the tags; its type is 0. */
+enum { CSP_TAG_KIND = 8, CSP_TAG_TAKEN = 1 << 16, CSP_TAG_SIZE = 4 << 24 };
+/* The tags of blocks that run out, which never become an element. */
+#define CSP_TAGS_RUN_OUT (UINT32_C(1) << 31)
 enum { CSP_WAY_UNITS = sizeof(struct csp_way) / sizeof(uint32_t) };
 
 /* Blocks of more instructions than that are told as running out of the code. */
@@ -64,12 +66,12 @@ static inline bool csp_block_branches(const struct csp_block *block)
 /* Whether it ends because the code ends: `count` instructions without a waypoint. */
 static inline bool csp_block_runs_out(const struct csp_block *block)
 {
-    return block->ways[1].tags >> 31;
+    return block->ways[1].tags & CSP_TAGS_RUN_OUT;
 }
 
 static inline enum csp_branch_kind csp_block_kind(const struct csp_block *block)
 {
-    return (enum csp_branch_kind)(block->ways[1].tags >> 8 & 0xff);
+    return (enum csp_branch_kind)(block->ways[1].tags >> CSP_TAG_KIND & 0xff);
 }
 
 /* Where it begins and ends, in bytes from the start of the code, and its instructions. */

@@ -135,6 +135,27 @@ static void blocks_that_lead_astray_are_not_believed(void **state)
     csp_block_cache_destroy(cache);
 }
 
+/* Tags are what an element begins with: of another type, taken three times, of no known kind … */
+static void tags_that_no_block_has_are_not_believed(void **state)
+{
+    (void)state;
+    find_blocks(BLOCKS);
+    struct csp_block_table *table;
+    struct csp_block_cache *cache = open_cache(&build_id, &table);
+    struct csp_block *block = csp_block_numbered(table, csp_block_table_at(table, 10));
+    static const uint32_t forged[] = {1,       0xff << CSP_TAG_KIND, 2 << 16, 0x80 << 16,
+                                      1 << 24, CSP_TAGS_RUN_OUT};
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        block->ways[1].tags ^= forged[i];
+        csp_block_table_save(table, store, &build_id, 0);
+        block->ways[1].tags ^= forged[i];
+        assert_int_equal(kept(&build_id), 0);
+    }
+    csp_block_table_save(table, store, &build_id, 0);
+    assert_int_equal(kept(&build_id), BLOCKS);
+    csp_block_cache_destroy(cache);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -164,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_blocks_are_not_worth_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_table_that_grew_is_kept_again, setup, teardown),
         cmocka_unit_test_setup_teardown(blocks_that_lead_astray_are_not_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(tags_that_no_block_has_are_not_believed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
