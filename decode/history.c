@@ -51,11 +51,12 @@ void csp_history_of_window(const struct csp_windows *list, const struct csp_wind
 void csp_history_fetch(const struct csp_windows *list, const struct csp_window *window)
 {
     enum { LINE = 64, MOST = 128 * LINE };
-    if (!window->run_len)
+    if (!window->run_len || !list->branches.len)
         return;
     const struct csp_run *first = list->runs.data + window->run_first;
     const struct csp_run *last = first + window->run_len - 1;
     const char *oldest = (const char *)(list->branches.data + first->branch_first);
+    /* At least: the codes may be more than the branches. */
     const char *end = (const char *)(list->branches.data + last->branch_first + last->branch_len);
     for (const char *at = end - oldest > MOST ? end - MOST : oldest; at < end; at += LINE)
         __builtin_prefetch(at);
