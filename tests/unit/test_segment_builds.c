@@ -1,14 +1,15 @@
 /* The two builds of segments, for any processor and for those with AVX2, and no segments at all, on
- * the same traces: every byte of every element is the same. Linked with -Wl,--wrap of the build for
- * AVX2. */
+ * the same traces: every byte of every element is the same, and with branches packed, which
+ * elements those are is nobody's business, every window and branch. Linked with -Wl,--wrap of the
+ * build for AVX2. */
 #include "unit.h"
 
+#include "decode/trace/native/native_engine.h"
 #include "decode/trace/native/segments.h"
+#include "decode/window_builder.h"
 #include "kept_elements.h"
+#include "same_windows.h"
 #include "trace_generator.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { TRACES = 40 };
@@ -38,21 +39,47 @@ const uint8_t *__wrap_csp_segments_take_avx2(struct csp_segments *segments,
     return behind;
 }
 
-static struct elements decode(struct csp_generated_trace *trace, enum build by, size_t piece)
+static void decode(struct csp_generated_trace *trace, enum build by, size_t piece, bool packs,
+                   csp_element_fn *sink, void *user)
 {
     struct csp_code_memory code = {csp_generated_fetch, csp_generated_find, trace, NULL};
     struct csp_trace_config config = trace->config;
-    struct elements got = {0};
     struct csp_engine *engine;
     config.trace_id = 0;
-    assert_int_equal(csp_engine_create_native(&engine, &config, 1, false, &code, keep, &got, NULL),
+    assert_int_equal(csp_engine_create_native(&engine, &config, 1, false, &code, sink, user, NULL),
                      0);
+    if (packs)
+        csp_engine_native_pack_branches(engine);
     build = by;
     const uint8_t *data = (const uint8_t *)trace->bytes.data;
     for (size_t at = 0, size = trace->bytes.len; at < size; at += piece)
         csp_engine_feed(engine, data + at, size - at < piece ? size - at : piece);
     csp_engine_flush(engine);
     csp_engine_destroy(engine);
+}
+
+static struct elements decode_elements(struct csp_generated_trace *trace, enum build by,
+                                       size_t piece)
+{
+    struct elements got = {0};
+    decode(trace, by, piece, false, keep, &got);
+    return got;
+}
+
+static int add_to_windows(void *builder, const struct csp_element *elements, size_t count)
+{
+    csp_window_builder_add(builder, elements, count);
+    return 0;
+}
+
+static struct csp_windows decode_windows(struct csp_generated_trace *trace, enum build by,
+                                         size_t piece)
+{
+    struct csp_windows got = {0};
+    struct csp_window_builder builder = {
+        .out = &got, .context_field = csp_trace_config_context_field(&trace->config)};
+    decode(trace, by, piece, true, add_to_windows, &builder);
+    csp_window_builder_end(&builder, CSP_RUN_TRACE_OFF);
     return got;
 }
 
@@ -65,16 +92,34 @@ static void check_same(const struct elements *one, const struct elements *other,
     assert_int_equal(one->list.len, other->list.len);
 }
 
-/* Whoever is first finds nothing in the block tables, and fills them for the others. */
-static void compare(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
+static void compare_elements(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
 {
-    struct elements first = decode(trace, (enum build)(seed % BUILDS), piece);
+    struct elements first = decode_elements(trace, (enum build)(seed % BUILDS), piece);
     for (unsigned i = 1; i < BUILDS; i++) {
-        struct elements other = decode(trace, (enum build)((seed + i) % BUILDS), piece);
+        struct elements other = decode_elements(trace, (enum build)((seed + i) % BUILDS), piece);
         check_same(&first, &other, seed);
         csp_vec_free(&other.list);
     }
     csp_vec_free(&first.list);
+}
+
+static void compare_windows(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
+{
+    struct csp_windows first = decode_windows(trace, (enum build)(seed % BUILDS), piece);
+    for (unsigned i = 1; i < BUILDS; i++) {
+        struct csp_windows other = decode_windows(trace, (enum build)((seed + i) % BUILDS), piece);
+        check_windows(seed, &first, &other);
+        check_branches(seed, &first, &other);
+        csp_windows_free(&other);
+    }
+    csp_windows_free(&first);
+}
+
+/* Whoever is first finds nothing in the block tables, and fills them for the others. */
+static void compare(struct csp_generated_trace *trace, uint64_t seed, size_t piece)
+{
+    compare_elements(trace, seed, piece);
+    compare_windows(trace, seed, piece);
 }
 
 static void on_random_traces(void **state)

@@ -4,10 +4,8 @@
 
 #include "decode/trace/native/native_engine.h"
 #include "decode/window_builder.h"
+#include "same_windows.h"
 #include "trace_generator.h"
-
-#include <inttypes.h>
-#include <string.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || !defined __x86_64__
 enum { TRACES = 600 };
@@ -60,43 +58,6 @@ static void decode(struct decoded *decoded, struct csp_generated_trace *trace, e
     csp_engine_destroy(engine);
 }
 
-static bool same_run(const struct csp_run *a, const struct csp_run *b)
-{
-    return a->start == b->start && a->end == b->end && a->first_ts == b->first_ts &&
-           a->last_ts == b->last_ts && a->context_id == b->context_id &&
-           a->instructions == b->instructions && a->return_address == b->return_address &&
-           a->exception == b->exception && a->ranges == b->ranges &&
-           a->branch_len == b->branch_len && a->how == b->how && a->el == b->el;
-}
-
-static bool same_window(const struct csp_window *a, const struct csp_window *b)
-{
-    return a->run_first == b->run_first && a->run_len == b->run_len && a->enabled == b->enabled &&
-           a->cut == b->cut && a->trace_offset == b->trace_offset;
-}
-
-static void check(uint64_t seed, const struct csp_windows *whole, const struct csp_windows *summed)
-{
-    assert_int_equal(summed->runs.len, whole->runs.len);
-    for (size_t i = 0; i < whole->runs.len; i++)
-        if (!same_run(&whole->runs.data[i], &summed->runs.data[i]))
-            fail_msg("seed %" PRIu64 ": run %zu, from %" PRIx64 " on, differs", seed, i,
-                     whole->runs.data[i].start);
-    assert_int_equal(summed->windows.len, whole->windows.len);
-    for (size_t i = 0; i < whole->windows.len; i++)
-        if (!same_window(&whole->windows.data[i], &summed->windows.data[i]))
-            fail_msg("seed %" PRIu64 ": window %zu differs", seed, i);
-}
-
-static void check_branches(uint64_t seed, const struct csp_windows *whole,
-                           const struct csp_windows *packed)
-{
-    size_t len = whole->branches.len;
-    assert_int_equal(packed->branches.len, len);
-    if (len && memcmp(packed->branches.data, whole->branches.data, len * sizeof(csp_branch_code)))
-        fail_msg("seed %" PRIu64 ": branches differ", seed);
-}
-
 static void random_traces_have_the_same_windows_and_counts(void **state)
 {
     uint64_t stretches = 0, ranges = 0, packed_stretches = 0;
@@ -107,8 +68,8 @@ static void random_traces_have_the_same_windows_and_counts(void **state)
         decode(&whole, trace, RANGES);
         decode(&summed, trace, SUMS);
         decode(&packed, trace, PACKED);
-        check(seed, &whole.windows, &summed.windows);
-        check(seed, &whole.windows, &packed.windows);
+        check_windows(seed, &whole.windows, &summed.windows);
+        check_windows(seed, &whole.windows, &packed.windows);
         assert_int_equal(summed.windows.branches.len, 0);
         check_branches(seed, &whole.windows, &packed.windows);
         assert_memory_equal(&whole.builder.stats, &summed.builder.stats,
