@@ -37,3 +37,11 @@ void csp_parallel(unsigned workers, void (*work)(void *user, unsigned worker), v
     }
     free(list);
 }
+
+unsigned csp_parallel_worth(unsigned most, uint64_t work, uint64_t each)
+{
+    uint64_t more = work / each;
+    if (!most)
+        return 1;
+    return more < most ? (unsigned)more + 1 : most;
+}

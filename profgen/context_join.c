@@ -4,6 +4,8 @@
 #include "base/parallel.h"
 #include "base/saturate.h"
 
+enum { WORTH_A_THREAD = 1 << 12 }; /* nodes and counts */
+
 struct joining {
     struct csp_context_tree *tree;
     const struct csp_context_tree *other;
@@ -155,18 +157,17 @@ static void sew(const struct joining *joining)
 void csp_context_join(struct csp_context_tree *tree, struct csp_context_tree *other,
                       unsigned threads)
 {
-    struct joining joining = {.tree = tree,
-                              .other = other,
-                              .first = tree->nodes.len,
-                              .count_len = tree->counts.len,
-                              .threads = threads};
+    struct joining joining = {
+        .tree = tree, .other = other, .first = tree->nodes.len, .count_len = tree->counts.len};
+    joining.threads =
+        csp_parallel_worth(threads, other->nodes.len + other->counts.len, WORTH_A_THREAD);
     translate_places(&joining);
     find_nodes(&joining);
     csp_context_reserve(tree, joining.made);
     csp_vec_reserve(&tree->counts, other->counts.len);
     tree->nodes.len += joining.made;
     tree->counts.len += other->counts.len;
-    csp_parallel(threads, copy, &joining);
+    csp_parallel(joining.threads, copy, &joining);
     sew(&joining);
     free(joining.places);
     free(joining.nodes);

@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+/* What is of the context at hand. */
+static void begin_own(struct csp_context_nodes *nodes)
+{
+    size_t known_size = (nodes->program->probes.nodes.len + 1) * sizeof *nodes->known;
+    nodes->known = csp_malloc(known_size);
+    memset(nodes->known, 0xff, known_size);
+    nodes->on_path = csp_calloc(nodes->counters->frames.list.len + 1, sizeof *nodes->on_path);
+    nodes->on_path[0] = 1; /* no frame: every path begins there */
+}
+
 void csp_context_nodes_begin(struct csp_context_nodes *nodes, struct csp_program *program,
                              const struct csp_counters *counters,
                              const struct csp_generate_options *options,
@@ -14,13 +24,24 @@ void csp_context_nodes_begin(struct csp_context_nodes *nodes, struct csp_program
         .program = program, .counters = counters, .options = options, .tree = tree};
     if (options->infer_missing_frames)
         nodes->missing = csp_missing_frames_create(program, counters, options->max_search_depth);
-    nodes->known = csp_malloc((probes->nodes.len + 1) * sizeof *nodes->known);
-    memset(nodes->known, 0xff, (probes->nodes.len + 1) * sizeof *nodes->known);
     nodes->functions = csp_malloc((probes->probes.len + 1) * sizeof *nodes->functions);
     for (size_t i = 0; i < probes->probes.len; i++)
         nodes->functions[i] = csp_functions_at(&program->functions, probes->probes.data[i].address);
-    nodes->on_path = csp_calloc(counters->frames.list.len + 1, sizeof *nodes->on_path);
-    nodes->on_path[0] = 1; /* no frame: every path begins there */
+    begin_own(nodes);
+}
+
+void csp_context_nodes_beside(struct csp_context_nodes *nodes,
+                              const struct csp_context_nodes *first, struct csp_context_tree *tree)
+{
+    *nodes = (struct csp_context_nodes){.program = first->program,
+                                        .counters = first->counters,
+                                        .options = first->options,
+                                        .tree = tree,
+                                        .functions = first->functions,
+                                        .shared = true};
+    if (first->missing)
+        nodes->missing = csp_missing_frames_beside(first->missing);
+    begin_own(nodes);
 }
 
 /* Leaves the frames of the path behind `frame`, which is on it. */
@@ -232,7 +253,8 @@ void csp_context_nodes_free(struct csp_context_nodes *nodes)
 {
     csp_missing_frames_destroy(nodes->missing);
     free(nodes->known);
-    free(nodes->functions);
+    if (!nodes->shared)
+        free(nodes->functions);
     csp_numbers_free(&nodes->calls);
     csp_vec_free(&nodes->call_probes);
     csp_vec_free(&nodes->path);

@@ -31,7 +31,8 @@ struct csp_context_nodes {
     bool inferred, cut; /* the context at hand was completed, or cut, at one of its places */
 
     struct csp_known_node *known;  /* by inline node */
-    uint32_t *functions;           /* by probe */
+    uint32_t *functions;           /* by probe … */
+    bool shared;                   /* … which are another's */
     struct csp_numbers calls;      /* addresses … */
     CSP_VEC(uint32_t) call_probes; /* … and the probe of each */
     csp_calls path;                /* the context at hand … */
@@ -54,6 +55,10 @@ void csp_context_nodes_begin(struct csp_context_nodes *nodes, struct csp_program
                              const struct csp_counters *counters,
                              const struct csp_generate_options *options,
                              struct csp_context_tree *tree);
+/* The same of another tree, in another thread. What the first ones know of the program is shared:
+ * they are freed last. */
+void csp_context_nodes_beside(struct csp_context_nodes *nodes,
+                              const struct csp_context_nodes *first, struct csp_context_tree *tree);
 /* Goes on to a context of the counters. */
 void csp_context_nodes_enter(struct csp_context_nodes *nodes, uint32_t context);
 /* The tree node for a probe's counts in it. */

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 
 #define LEFT_OUT UINT32_MAX
+enum { WORTH_A_THREAD = 1 << 12 }; /* counts to be written */
 
 /* From the tree to arrays. */
 struct writer {
@@ -157,6 +158,9 @@ static void write_all(struct writer *writer, unsigned threads)
 {
     for (size_t i = 0; i < writer->order.len; i++)
         write_node(writer, writer->order.data[i]);
+    /* Each adds up counts by place. */
+    threads = csp_parallel_worth(threads, writer->tree->counts.len,
+                                 WORTH_A_THREAD + writer->tree->places.list.len);
     writer->counts = csp_calloc(threads, sizeof *writer->counts);
     csp_context_complete_places(writer->tree);
     csp_parallel(threads, run, writer);
@@ -176,7 +180,7 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
     } else {
         order_inlinees(&writer);
     }
-    write_all(&writer, threads ? threads : 1);
+    write_all(&writer, threads);
     csp_vec_free(&writer.order);
     free(writer.numbers);
     csp_context_free(tree);

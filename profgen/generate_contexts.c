@@ -166,11 +166,12 @@ static struct counted_call *find_calls(struct csp_program *program, const struct
     return calls;
 }
 
-static void begin(struct generator *generator, struct csp_program *program,
-                  const struct csp_counters *counters, const struct csp_generate_options *options)
+/* All but its nodes. */
+static void begin(struct generator *generator)
 {
+    const struct csp_program *program = generator->program;
+    const struct csp_counters *counters = generator->nodes.counters;
     generator->tree->probes = &program->probes;
-    csp_context_nodes_begin(&generator->nodes, program, counters, options, generator->tree);
     csp_touched_init(&generator->touched, program);
     csp_range_probes_begin(&generator->range_probes, program, counters->ranges.spans.list.len);
     generator->places =
@@ -182,15 +183,13 @@ static void end(struct generator *generator)
     csp_vec_free(&generator->ranges);
     csp_vec_free(&generator->branches);
     csp_touched_free(&generator->touched);
-    csp_context_nodes_free(&generator->nodes);
     csp_spans_free(&generator->spans);
     csp_range_probes_free(&generator->range_probes);
     free(generator->places);
 }
 
-static void run(void *user, unsigned worker)
+static void count_contexts(struct generator *generator)
 {
-    struct generator *generator = (struct generator *)user + worker;
     const struct counted *counted = generator->counted;
     enum { AHEAD = 4 };
     for (size_t i = generator->first; i < generator->end; i++) {
@@ -209,6 +208,21 @@ static void run(void *user, unsigned worker)
     }
 }
 
+/* The nodes of the first generator know of the program what the others' need: they end last. */
+static void run(void *user, unsigned worker)
+{
+    struct generator *generators = user, *generator = generators + worker;
+    if (worker) {
+        csp_context_nodes_beside(&generator->nodes, &generators->nodes, generator->tree);
+        csp_context_expect(generator->tree, 2 * (generator->end - generator->first));
+    }
+    begin(generator);
+    count_contexts(generator);
+    end(generator);
+    if (worker)
+        csp_context_nodes_free(&generator->nodes);
+}
+
 /* Contexts for each, with about as many counters. */
 static void cut(struct generator *generators, unsigned count, const struct csp_counters *counters)
 {
@@ -225,11 +239,21 @@ static void cut(struct generator *generators, unsigned count, const struct csp_c
     generators[count - 1].end = contexts;
 }
 
+/* Each learns the probes of ranges again, has arrays of all probes, and makes a tree that is joined
+ * to the others. */
+static unsigned worth_generators(const struct csp_program *program,
+                                 const struct csp_counters *counters, unsigned threads)
+{
+    enum { FEW = 32, PROBES = 16 };
+    return csp_parallel_worth(threads, counters->ranges.counts.len + counters->branches.counts.len,
+                              FEW + program->probes.probes.len / PROBES);
+}
+
 void csp_generate_contexts(struct csp_program *program, struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats)
 {
-    unsigned count = options->threads ? options->threads : 1;
+    unsigned count = worth_generators(program, counters, options->threads);
     struct generator *generators = csp_calloc(count, sizeof *generators);
     size_t contexts = counters->contexts.len;
     struct counted counted = {.contexts = csp_counters_by_callers(counters),
@@ -240,18 +264,16 @@ void csp_generate_contexts(struct csp_program *program, struct csp_counters *cou
         generators[i].program = program;
         generators[i].counted = &counted;
         generators[i].tree = i ? &generators[i].own_tree : tree;
-        begin(&generators[i], program, counters, options);
     }
     cut(generators, count, counters);
     csp_context_expect(tree, 2 * contexts);
-    for (unsigned i = 1; i < count; i++)
-        csp_context_expect(generators[i].tree, 2 * (generators[i].end - generators[i].first));
+    csp_context_nodes_begin(&generators->nodes, program, counters, options, tree);
     csp_parallel(count, run, generators);
+    csp_context_nodes_free(&generators->nodes);
     csp_counter_groups_free(&counted.ranges);
     csp_counter_groups_free(&counted.branches);
     csp_counters_forget_counts(counters);
     for (unsigned i = 0; i < count; i++) {
-        end(&generators[i]);
         if (i)
             csp_context_join(tree, generators[i].tree, count);
         stats->inferred_contexts += generators[i].stats.inferred_contexts;

@@ -32,6 +32,7 @@ struct path {
 struct csp_missing_frames {
     const struct csp_program *program;
     uint32_t deepest;
+    bool shared; /* calls and jumps are another's */
     CSP_VEC(struct call) calls;
     struct jumps forward, backward; /* the same, by `from` and by `to` */
     struct csp_pairs pairs;         /* call, and the address of the next frame: … */
@@ -157,22 +158,38 @@ static void learn(struct csp_missing_frames *frames, uint64_t from, uint64_t to)
                      (struct jump){from, source->function, target->function});
 }
 
-struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
-                                                     const struct csp_counters *counters,
-                                                     uint32_t depth)
+static struct csp_missing_frames *make(const struct csp_program *program, uint32_t deepest)
 {
     struct csp_missing_frames *frames = csp_calloc(1, sizeof *frames);
     size_t functions = program->functions.functions.len;
     frames->program = program;
-    frames->deepest = depth < DEEPEST ? depth : DEEPEST;
+    frames->deepest = deepest;
     frames->passed = csp_calloc(functions + 1, sizeof *frames->passed);
     frames->distance = csp_calloc(functions + 1, sizeof *frames->distance);
     memset(frames->distance, 0xff, functions * sizeof *frames->distance);
+    return frames;
+}
+
+struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
+                                                     const struct csp_counters *counters,
+                                                     uint32_t depth)
+{
+    struct csp_missing_frames *frames = make(program, depth < DEEPEST ? depth : DEEPEST);
     const struct csp_pairs *branches = &counters->branches.spans;
     for (size_t i = 0; i < branches->list.len; i++)
         learn(frames, branches->list.data[i].first, branches->list.data[i].second);
     sort_calls(frames);
     sort_jumps(frames);
+    return frames;
+}
+
+struct csp_missing_frames *csp_missing_frames_beside(const struct csp_missing_frames *learned)
+{
+    struct csp_missing_frames *frames = make(learned->program, learned->deepest);
+    frames->shared = true;
+    frames->calls = learned->calls;
+    frames->forward = learned->forward;
+    frames->backward = learned->backward;
     return frames;
 }
 
@@ -293,9 +310,11 @@ void csp_missing_frames_destroy(struct csp_missing_frames *frames)
 {
     if (!frames)
         return;
-    csp_vec_free(&frames->calls);
-    csp_vec_free(&frames->forward.list);
-    csp_vec_free(&frames->backward.list);
+    if (!frames->shared) {
+        csp_vec_free(&frames->calls);
+        csp_vec_free(&frames->forward.list);
+        csp_vec_free(&frames->backward.list);
+    }
     csp_vec_free(&frames->reached);
     csp_vec_free(&frames->stored);
     csp_pairs_free(&frames->pairs);

@@ -18,6 +18,8 @@ struct csp_missing_frames;
 struct csp_missing_frames *csp_missing_frames_create(const struct csp_program *program,
                                                      const struct csp_counters *counters,
                                                      uint32_t depth);
+/* The same for another thread, without learning again. It does not outlive the one that learned. */
+struct csp_missing_frames *csp_missing_frames_beside(const struct csp_missing_frames *learned);
 /* The jumps that are missing between a call and the next frame: the address of its call, or the
  * leaf's. They live until the next call. */
 const uint64_t *csp_missing_frames_between(struct csp_missing_frames *frames, uint64_t call,

@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+enum {
+    WORTH_A_THREAD = 1 << 17
+}; /* bytes: parts know nothing of each other, and are put together */
+
 /* A piece of the text that one thread reads. */
 struct part {
     const struct csp_input *source;
@@ -154,7 +158,7 @@ int csp_perf_script_read(const struct csp_input *source, struct csp_address_map 
                          struct csp_sample_set *set, unsigned threads,
                          struct csp_perf_script_stats *stats, struct csp_diag *diag)
 {
-    unsigned count = threads ? threads : 1;
+    unsigned count = csp_parallel_worth(threads, source->size, WORTH_A_THREAD);
     struct part *parts = csp_calloc(count, sizeof *parts);
     struct csp_address_map head = {0};
     parts->source = source;

@@ -245,7 +245,7 @@ static void make_room(struct csp_sample_set *set)
 void csp_sample_set_check(struct csp_sample_set *set, const struct csp_program *program,
                           unsigned rules, unsigned threads, struct csp_sample_check_stats *stats)
 {
-    unsigned count = threads ? threads : 1;
+    unsigned count = csp_parallel_worth(threads, set->counts.len, CSP_SAMPLES_WORTH_A_THREAD);
     struct csp_sample_checker *checkers = csp_calloc(count, sizeof *checkers);
     make_room(set);
     for (unsigned i = 0; i < count; i++) {

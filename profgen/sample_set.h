@@ -26,6 +26,8 @@ enum csp_reject {
 
 extern const char *const csp_reject_names[CSP_REJECT_COUNT];
 
+enum { CSP_SAMPLES_WORTH_A_THREAD = 128 }; /* whatever is done with each */
+
 struct csp_sample_set_stats {
     uint64_t samples, used;
     uint64_t rejected[CSP_REJECT_COUNT];
@@ -261,7 +263,7 @@ static inline uint64_t csp_sample_set_times(struct csp_sample_set *set, uint64_t
     set->saturated++;
     return UINT64_MAX;
 }
-/* The same of a set that keeps the same of its samples, without copying them, by one or more
+/* The same of a set that keeps the same of its samples, without copying them, by up to so many
  * threads: it is empty then. */
 void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other,
                          unsigned threads);

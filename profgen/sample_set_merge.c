@@ -167,10 +167,11 @@ static void fetch_ahead(const struct csp_sample_set *set, const struct taking *t
 void csp_sample_set_take(struct csp_sample_set *set, struct csp_sample_set *other, unsigned threads)
 {
     size_t count = other->counts.len;
-    struct taking taking = {.other = other, .to = renumber(set, other), .threads = threads};
+    struct taking taking = {.other = other, .to = renumber(set, other)};
+    taking.threads = csp_parallel_worth(threads, count, CSP_SAMPLES_WORTH_A_THREAD);
     taking.hashes = csp_calloc(count + 1, sizeof *taking.hashes);
     taking.grown = csp_calloc(count + 1, sizeof *taking.grown);
-    csp_parallel(threads, renumber_samples, &taking);
+    csp_parallel(taking.threads, renumber_samples, &taking);
     csp_sample_set_merge_stats(set, &other->stats, 1);
     for (size_t i = 0; i < count; i++) {
         fetch_ahead(set, &taking, i);

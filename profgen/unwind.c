@@ -457,7 +457,8 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
 {
     bool lines = !options->flat && !program->uses_probes;
     /* Lines are looked up one at a time. */
-    unsigned count = lines || !options->threads ? 1 : options->threads;
+    unsigned count = csp_parallel_worth(lines ? 1 : options->threads, set->counts.len,
+                                        CSP_SAMPLES_WORTH_A_THREAD);
     struct csp_unwinding **workers = csp_calloc(count, sizeof(struct csp_unwinding *));
     struct chunks chunks = {.count = count > 1 ? (size_t)CHUNKS * count : 1};
     uint32_t *order = csp_samples_by_callers(set);

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/numbers.h"
 #include "base/ordered.h"
+#include "base/parallel.h"
 #include "base/parse.h"
 #include "base/search.h"
 
@@ -328,6 +329,18 @@ static int take_square(void *user, size_t item, unsigned slot)
     return 0;
 }
 
+static void no_more_threads_work_than_the_work_is_worth(void **state)
+{
+    (void)state;
+    assert_int_equal(csp_parallel_worth(0, 1000, 10), 1);
+    assert_int_equal(csp_parallel_worth(1, 1000, 10), 1);
+    assert_int_equal(csp_parallel_worth(8, 0, 10), 1);
+    assert_int_equal(csp_parallel_worth(8, 9, 10), 1);
+    assert_int_equal(csp_parallel_worth(8, 10, 10), 2);
+    assert_int_equal(csp_parallel_worth(8, 1000, 10), 8);
+    assert_int_equal(csp_parallel_worth(8, UINT64_MAX, 1), 8);
+}
+
 static void results_are_taken_in_order_by_any_number_of_threads(void **state)
 {
     (void)state;
@@ -381,6 +394,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hexadecimal_is_as_printf_writes_it),
         cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
+        cmocka_unit_test(no_more_threads_work_than_the_work_is_worth),
         cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
         cmocka_unit_test(what_is_counted_agrees_with_its_count),
         cmocka_unit_test(counts_take_si_and_iec_suffixes),
