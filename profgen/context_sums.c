@@ -48,8 +48,6 @@ static void add_list(struct csp_context_tree *tree, struct csp_context_list *lis
     size_t first = sums->places.len;
     for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next)
         add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
-    if (tree->indexed)
-        tree->indexed = false;
     shorten(tree, list, sums, first);
 }
 

@@ -268,6 +268,12 @@ uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node
     return id == CSP_NUMBERS_NONE ? 0 : tree->counts.data[id].count;
 }
 
+void csp_context_end_index(struct csp_context_tree *tree)
+{
+    csp_numbers_free(&tree->index);
+    tree->indexed = false;
+}
+
 void csp_context_free(struct csp_context_tree *tree)
 {
     csp_vec_free(&tree->nodes);

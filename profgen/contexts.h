@@ -142,6 +142,8 @@ void csp_context_add_type(struct csp_context_tree *tree, uint32_t node, uint32_t
                           uint32_t discriminator, uint32_t table, uint64_t count);
 /* All probes of an inline node are known, and zero where nothing was or will be added. */
 void csp_context_add_zeros(struct csp_context_tree *tree, uint32_t node, uint32_t inline_node);
+/* No longer indexes a tree: to be said before its counts are gathered, which moves them. */
+void csp_context_end_index(struct csp_context_tree *tree);
 /* Hangs a list of counts at the end of one of a node's. */
 void csp_context_hang(struct csp_context_tree *tree, uint32_t node, enum csp_context_list_kind kind,
                       struct csp_context_list list);

@@ -67,6 +67,7 @@ void csp_generate_flat(struct csp_program *program, const struct csp_counters *c
     csp_disjoint_in_functions(program, ranges, counters->ranges.counts.len, all_functions, &spans);
     add_bodies(program, tree, &spans, tree_nodes);
     add_targets(program, tree, branches, counters->branches.counts.len, tree_nodes);
+    csp_context_end_index(tree);
     csp_spans_free(&spans);
     free(tree_nodes);
     free(ranges);

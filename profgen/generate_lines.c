@@ -167,6 +167,7 @@ void csp_generate_line_contexts(struct csp_program *program, const struct csp_co
         branch += branch_len;
     }
     infer_inlined_calls(tree);
+    csp_context_end_index(tree);
     csp_vec_free(&frames);
     csp_spans_free(&spans);
     free(ranges);
@@ -239,6 +240,7 @@ void csp_generate_line_flat(struct csp_program *program, const struct csp_counte
     for (size_t i = 0; i < spans.spans.len; i++)
         count_span(program, tree, &spans.spans.data[i]);
     count_calls(program, tree, branches, counters->branches.counts.len);
+    csp_context_end_index(tree);
     csp_spans_free(&spans);
     free(ranges);
     free(branches);
