@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "base/saturate.h"
 #include "profgen/context_join.h"
 #include "profgen/context_nodes.h"
 #include "profgen/counter_groups.h"
@@ -49,13 +50,18 @@ static const struct csp_probe *probe_at(const struct generator *generator, uint3
     return &generator->program->probes.probes.data[probe];
 }
 
+static void add_to(uint64_t *count, uint64_t more)
+{
+    *count = csp_add_saturating(*count, more);
+}
+
 /* Being entered, an inlined function says how often its callsite ran. */
 static void count_entry(struct generator *generator, uint32_t inline_node, uint32_t tree_node,
                         uint64_t count)
 {
     const struct csp_probes *probes = &generator->program->probes;
     struct csp_context_tree *tree = generator->tree;
-    tree->nodes.data[tree_node].head += count;
+    add_to(&tree->nodes.data[tree_node].head, count);
     uint32_t inliner = probes->nodes.data[inline_node].parent;
     uint32_t caller = tree->nodes.data[tree_node].parent;
     if (inliner == CSP_NO_NODE || caller == CSP_PROFILE_TOP)
@@ -64,7 +70,7 @@ static void count_entry(struct generator *generator, uint32_t inline_node, uint3
     struct csp_context_node *node = &tree->nodes.data[caller];
     node->counted = true;
     node->hash = probes->functions.data[probes->nodes.data[inliner].function].hash;
-    node->total += count;
+    add_to(&node->total, count);
     csp_context_add(tree, caller, csp_context_place_at(tree, edge).probe, 0, CSP_INTERN_NONE,
                     count);
     csp_context_add_at(tree, caller, edge, count);
@@ -80,7 +86,7 @@ static void count_probe(struct generator *generator, uint32_t id, uint64_t hits)
      * that are not in the binary at all are not known, and the compiler will infer their counts. */
     csp_context_add_zeros(generator->tree, node, probe->node);
     csp_context_add_at(generator->tree, node, csp_context_probe_place(generator->tree, id), hits);
-    generator->tree->nodes.data[node].total += hits;
+    add_to(&generator->tree->nodes.data[node].total, hits);
     if (csp_probe_is_entry(probe))
         count_entry(generator, probe->node, node, hits);
 }
@@ -146,7 +152,7 @@ static void count_branches(struct generator *generator)
         const struct call_places *places = places_of(generator, branch->span);
         uint32_t node = csp_context_nodes_of(&generator->nodes, probe);
         csp_context_add_at(tree, node, places->place, branch->count);
-        tree->nodes.data[node].total += branch->count;
+        add_to(&tree->nodes.data[node].total, branch->count);
         if (places->callee != CSP_NO_PLACE)
             csp_context_add_at(tree, node, places->callee, branch->count);
     }

@@ -220,7 +220,8 @@ static uint32_t walk(struct csp_unwinding *worker, const struct csp_flat_sample 
     return last == NO_STEP ? stack : worker->steps.data[last].before;
 }
 
-/* The same steps again, as if they had not been walked. */
+/* The same steps again, as if they had not been walked. No count is saturated then: samples that
+ * are checked while they come count one each. */
 static void take_back(struct csp_unwinding *worker, const struct csp_flat_sample *sample,
                       uint32_t stack, uint64_t count)
 {
