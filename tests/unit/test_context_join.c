@@ -1,14 +1,29 @@
 /* Contexts of two or more trees that became one, beside the same in one from the beginning. */
 #include "unit.h"
 
+#include "base/saturate.h"
 #include "profgen/context_join.h"
 
-enum { NAMES = 5, CALLSITES = 3, DEEPEST = 7, CONTEXTS = 20000, MOST_TREES = 5 };
+enum {
+    NAMES = 5,
+    CALLSITES = 3,
+    DEEPEST = 7,
+    CONTEXTS = 20000,
+    MOST_TREES = 5,
+    INLINE_NODES = 3,
+    PROBES = 6
+};
 
 static uint32_t draw(uint64_t *state, uint32_t below)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)((*state >> 33) % below);
+}
+
+/* Some are so large that two of them are more than can be counted. */
+static uint64_t draw_count(uint64_t *state)
+{
+    return draw(state, 50) ? draw(state, 1000) : UINT64_MAX - draw(state, 1000);
 }
 
 /* Counts in a context of up to so many functions. */
@@ -21,12 +36,19 @@ static void add_context(struct csp_context_tree *tree, uint64_t seed)
     }
     struct csp_context_node *counted = &tree->nodes.data[node];
     counted->counted = true;
-    counted->hash = 1 + depth;
-    counted->total += draw(&seed, 100);
-    counted->head += draw(&seed, 100);
+    uint32_t hash = draw(&seed, 4);
+    if (!counted->hash) /* the first one wins */
+        counted->hash = hash;
+    counted->total = csp_add_saturating(counted->total, draw_count(&seed));
+    counted->head = csp_add_saturating(counted->head, draw_count(&seed));
     counted->attributes |= (uint8_t)(1U << draw(&seed, 2));
     for (uint32_t i = draw(&seed, 4); i; i--)
-        csp_context_add(tree, node, draw(&seed, 10), 0, CSP_INTERN_NONE, draw(&seed, 1000));
+        csp_context_add(tree, node, draw(&seed, 10), 0, CSP_INTERN_NONE, draw_count(&seed));
+    for (uint32_t i = draw(&seed, 3); i; i--)
+        csp_context_add(tree, node, draw(&seed, 10), draw(&seed, 2), draw(&seed, NAMES),
+                        draw_count(&seed));
+    if (draw(&seed, 3) == 0)
+        csp_context_add_zeros(tree, node, draw(&seed, INLINE_NODES));
 }
 
 static uint32_t find_child(const struct csp_context_tree *tree, uint32_t parent,
@@ -84,9 +106,45 @@ static size_t compare(struct csp_context_tree *a, uint32_t a_node, struct csp_co
     return count;
 }
 
+/* Each set of zeros is of some probes. */
+static void add_probes(struct csp_probes *probes)
+{
+    for (uint32_t i = 0; i < INLINE_NODES; i++)
+        csp_vec_push(&probes->nodes, (struct csp_probe_node){.first_probe = i});
+    for (uint32_t i = 0; i < PROBES; i++)
+        csp_vec_push(&probes->probes,
+                     (struct csp_probe){
+                         .index = 2 * i,
+                         .node = i % INLINE_NODES,
+                         .next = i + INLINE_NODES < PROBES ? i + INLINE_NODES : CSP_NO_PROBE,
+                     });
+}
+
+static void free_probes(struct csp_probes *probes)
+{
+    csp_vec_free(&probes->nodes);
+    csp_vec_free(&probes->probes);
+}
+
+static void assert_has_all_kinds(const struct csp_context_tree *tree)
+{
+    size_t saturated = 0, called = 0, zeros = 0;
+    for (size_t i = 0; i < tree->nodes.len; i++) {
+        const struct csp_context_node *node = &tree->nodes.data[i];
+        saturated += node->total == UINT64_MAX && node->head == UINT64_MAX;
+        called += node->lists[CSP_LIST_CALLS].first != 0;
+        zeros += node->zeros != 0;
+    }
+    assert_true(saturated && called && zeros);
+}
+
 static void join_some(unsigned trees, unsigned threads)
 {
-    struct csp_context_tree parts[MOST_TREES] = {0}, whole = {0};
+    struct csp_probes probes = {0};
+    struct csp_context_tree parts[MOST_TREES] = {0}, whole = {.probes = &probes};
+    add_probes(&probes);
+    for (unsigned i = 0; i < trees; i++)
+        parts[i].probes = &probes;
     for (uint64_t i = 0; i < CONTEXTS; i++) {
         add_context(&whole, i * i);
         add_context(&parts[i * trees / CONTEXTS], i * i);
@@ -97,8 +155,10 @@ static void join_some(unsigned trees, unsigned threads)
     }
     assert_int_equal(parts[0].nodes.len, whole.nodes.len);
     assert_int_equal(compare(&parts[0], CSP_PROFILE_TOP, &whole, CSP_PROFILE_TOP), whole.nodes.len);
+    assert_has_all_kinds(&whole);
     csp_context_free(&parts[0]);
     csp_context_free(&whole);
+    free_probes(&probes);
 }
 
 static void two_trees_become_one(void **state)
@@ -118,6 +178,9 @@ static void a_tree_without_nodes_takes_and_is_taken(void **state)
 {
     (void)state;
     struct csp_context_tree tree = {0}, none = {0}, other = {0}, same = {0};
+    struct csp_probes probes = {0};
+    add_probes(&probes);
+    tree.probes = none.probes = other.probes = same.probes = &probes;
     add_context(&other, 1);
     add_context(&same, 1);
     csp_context_join(&tree, &none, 2);
@@ -127,6 +190,7 @@ static void a_tree_without_nodes_takes_and_is_taken(void **state)
     assert_int_equal(compare(&tree, CSP_PROFILE_TOP, &same, CSP_PROFILE_TOP), same.nodes.len);
     csp_context_free(&tree);
     csp_context_free(&same);
+    free_probes(&probes);
 }
 
 int main(void)
