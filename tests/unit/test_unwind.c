@@ -356,16 +356,21 @@ static void samples_are_checked_and_unwound_in_one_walk_as_in_two(void **state)
         struct csp_sample_check_stats one_checks = {0}, two_checks = {0};
         f->options.flat = seed % 5 == 0;
         one.contexts = two.contexts = !f->options.flat;
-        add_random_samples(f, seed, &two);
+        unsigned batches = seed % 3 ? 1 : 3;
+        for (unsigned batch = 0; batch < batches; batch++)
+            add_random_samples(f, seed + batch, &two);
         csp_sample_set_check(&two, &f->program, rules, 1, &two_checks);
         csp_unwind(&f->program, &two, &f->options, &two_counters, &two_stats);
 
         struct csp_sample_checker *checker = csp_sample_checker_begin(&one, &f->program, rules);
         struct csp_unwinding *unwinding =
             csp_unwinding_begin(&f->program, &one, &f->options, &one_counters);
-        add_random_samples(f, seed, &one);
-        csp_sample_checker_learn(checker);
-        csp_unwinding_samples(unwinding, checker);
+        for (unsigned batch = 0; batch < batches; batch++) {
+            csp_sample_set_clear(&one);
+            add_random_samples(f, seed + batch, &one);
+            csp_sample_checker_learn(checker);
+            csp_unwinding_samples(unwinding, checker);
+        }
         csp_sample_checker_end(checker, &one_checks);
         csp_unwinding_end(unwinding, &one_stats);
 
