@@ -54,8 +54,7 @@ static int add_all(const struct csp_merge_builds *merge, struct csp_profgen *bui
             error =
                 csp_fail(diag, CSP_ERR_INPUT, "there is no aggregate of %s", merge->binaries[i]);
         if (!error)
-            error = csp_profgen_aggregates(&builds[i], of_builds[i].data, of_builds[i].len,
-                                           diag);
+            error = csp_profgen_aggregates(&builds[i], of_builds[i].data, of_builds[i].len, diag);
         csp_vec_free(&of_builds[i]);
     }
     free(of_builds);
