@@ -264,7 +264,7 @@ static enum rule rule_at(const struct csp_leaf_table *table, uint64_t address)
 
 static bool is_system_call(uint32_t instruction)
 {
-    return (instruction & 0xffe0001f) == 0xd4000001;
+    return csp_aarch64_classify(instruction).type == CSP_AARCH64_SYSTEM_CALL;
 }
 
 /* A system call that never returns, a thread's exit, may be the last instruction of its function:
