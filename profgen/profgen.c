@@ -72,13 +72,12 @@ int csp_profgen_open(struct csp_profgen *gen, const struct csp_profgen_options *
 /* Keeps what the mode wants of the samples that came before it was known. */
 static void keep_wanted(struct csp_profgen *gen)
 {
-    struct csp_sample_set all = gen->set;
-    if (all.stats.samples && !gen->options.aggregate)
-        gen->set = csp_sample_set_like(&all);
-    gen->set.contexts = !gen->flat || gen->options.aggregate;
-    gen->set.keep_all = gen->options.aggregate;
-    if (!all.stats.samples || gen->options.aggregate)
+    if (gen->options.aggregate) /* all of them */
         return;
+    struct csp_sample_set all = gen->set;
+    gen->set = csp_sample_set_like(&all);
+    gen->set.contexts = !gen->flat;
+    gen->set.keep_all = false;
     csp_sample_set_merge(&gen->set, &all, 1);
     csp_sample_set_free(&all);
 }
