@@ -38,3 +38,16 @@ record_emulated() { # DATA PROGRAM [OPTION...]
     shift 2
     "$csprof" collect -q --emulate --window 300 --period 997 -o "$data" "$@" -- "$program" || exit 1
 }
+
+# without_callchains FROM: standard input with the first FROM user callchains and every second one after
+# them turned into the kernel's, by their PERF_CONTEXT_USER
+without_callchains() {
+    python3 -c '
+import re, sys
+first, seen = int(sys.argv[1]), 0
+def turned(context):
+    global seen
+    seen += 1
+    return b"\x80" + 7 * b"\xff" if seen <= first or seen % 2 else context.group()
+sys.stdout.buffer.write(re.sub(b"\x00\xfe" + 6 * b"\xff", turned, sys.stdin.buffer.read()))' "$1"
+}

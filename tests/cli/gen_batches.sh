@@ -15,18 +15,6 @@ build program
 record_emulated data1 ./program --seed 1 --period 67 --window 60
 record_emulated data2 ./program --seed 2 --period 101 --window 100
 
-# without_callchains FROM: standard input with the first FROM user callchains and every second one after
-# them turned into the kernel's, by their PERF_CONTEXT_USER
-without_callchains() {
-    python3 -c '
-import re, sys
-first, seen = int(sys.argv[1]), 0
-def turned(context):
-    global seen
-    seen += 1
-    return b"\x80" + 7 * b"\xff" if seen <= first or seen % 2 else context.group()
-sys.stdout.buffer.write(re.sub(b"\x00\xfe" + 6 * b"\xff", turned, sys.stdin.buffer.read()))' "$1"
-}
 without_callchains 30000 <data1 >some
 without_callchains 1000000000 <data1 >none
 

@@ -79,9 +79,7 @@ same "two recordings, the other one first" recordings -i data2 -i data1 --thread
 # Some inputs without callchains: there are contexts if any has some, whichever comes first.
 grep -v '^[[:space:]]*[0-9a-f]*$' elsewhere >without
 for _ in 1 2 3; do echo ' 0x10/0x20/P/-/-/0  0x30/0x10/P/-/-/0 '; done >>without # nothing of it is the program's
-python3 -c '
-import sys
-sys.stdout.buffer.write(sys.stdin.buffer.read().replace(b"\x00\xfe" + 6 * b"\xff", b"\x80" + 7 * b"\xff"))' <data2 >data_without
+without_callchains 1000000000 <data2 >data_without
 modes=auto
 same "texts" mixed_texts --perfscript text1 --perfscript without
 same "texts, the one without first" mixed_texts --perfscript without --perfscript text1 --threads 3

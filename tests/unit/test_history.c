@@ -1,4 +1,5 @@
 /* A window's runs beside the branch history that its pause sample gets from them. */
+#include "coded_runs.h"
 #include "unit.h"
 
 #include "decode/history.h"
@@ -22,17 +23,7 @@ struct history_case {
 static void check(const struct history_case *c)
 {
     struct csp_windows list = {0};
-    for (uint32_t i = 0; i < c->run_len; i++) {
-        struct csp_run run = c->runs[i];
-        uint64_t start = run.start;
-        run.branch_first = (uint32_t)list.branches.len;
-        csp_vec_push(&list.runs, run);
-        for (uint32_t b = 0; b < run.branch_len; b++) {
-            const struct csp_branch *branch = &c->branches[c->runs[i].branch_first + b];
-            csp_windows_add_branch(&list, start, branch);
-            start = branch->to;
-        }
-    }
+    add_coded_runs(&list, c->runs, c->run_len, c->branches);
     struct csp_window window = {.run_len = c->run_len};
     struct csp_history history = {0};
     csp_history_of_window(&list, &window, c->limit, &history);

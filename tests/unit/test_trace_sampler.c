@@ -1,5 +1,6 @@
 /* A continuous trace and the samples that are cut from it: every instruction in exactly one, each
  * with the call stack that the trace shows. */
+#include "coded_runs.h"
 #include "unit.h"
 
 #include "base/buf.h"
@@ -31,17 +32,7 @@ static int write_sample(void *user, const struct csp_sample *sample)
 static void check(const struct sampler_case *c)
 {
     struct csp_windows list = {0};
-    for (uint32_t i = 0; i < c->run_len; i++) {
-        struct csp_run run = c->runs[i];
-        uint64_t start = run.start;
-        run.branch_first = (uint32_t)list.branches.len;
-        csp_vec_push(&list.runs, run);
-        for (uint32_t b = 0; b < run.branch_len; b++) {
-            const struct csp_branch *branch = &c->branches[c->runs[i].branch_first + b];
-            csp_windows_add_branch(&list, start, branch);
-            start = branch->to;
-        }
-    }
+    add_coded_runs(&list, c->runs, c->run_len, c->branches);
     csp_vec_push(&list.windows, (struct csp_window){.run_len = c->run_len});
     struct csp_trace_input input = {0};
     csp_vec_push(&input.sources, (struct csp_source){.cpu = 0});
