@@ -9,7 +9,7 @@
 
 enum { SLOTS_PER_THREAD = 4 };
 
-struct run {
+struct csp_ordered_turns {
     const struct csp_ordered *job;
     unsigned slots;
     pthread_mutex_t lock; /* of what follows */
@@ -26,7 +26,7 @@ unsigned csp_ordered_slots(unsigned threads)
 }
 
 /* The next item, once there is a free slot for its result; false at the end. Holds the lock. */
-static bool start_next(struct run *run, size_t *item)
+static bool start_next(struct csp_ordered_turns *run, size_t *item)
 {
     while (!run->error && run->started < run->job->count && run->started >= run->taken + run->slots)
         pthread_cond_wait(&run->moved, &run->lock);
@@ -38,7 +38,7 @@ static bool start_next(struct run *run, size_t *item)
 
 /* Takes what is ready, in order, unless another thread does already. Holds the lock, but not while
  * it takes. */
-static void take_ready(struct run *run)
+static void take_ready(struct csp_ordered_turns *run)
 {
     if (run->taking)
         return;
@@ -60,7 +60,7 @@ static void take_ready(struct run *run)
 
 static void work(void *user, unsigned worker)
 {
-    struct run *run = user;
+    struct csp_ordered_turns *run = user;
     size_t item;
     pthread_mutex_lock(&run->lock);
     while (start_next(run, &item)) {
@@ -72,6 +72,18 @@ static void work(void *user, unsigned worker)
         take_ready(run);
     }
     pthread_mutex_unlock(&run->lock);
+}
+
+bool csp_ordered_await_turn(struct csp_ordered_turns *run, size_t item)
+{
+    if (!run)
+        return true;
+    pthread_mutex_lock(&run->lock);
+    while (!run->error && run->taken < item)
+        pthread_cond_wait(&run->moved, &run->lock);
+    bool turn = !run->error;
+    pthread_mutex_unlock(&run->lock);
+    return turn;
 }
 
 static int run_alone(const struct csp_ordered *job)
@@ -88,11 +100,15 @@ int csp_ordered_run(const struct csp_ordered *job)
 {
     if (job->threads <= 1 || job->count <= 1)
         return run_alone(job);
-    struct run run = {.job = job, .slots = csp_ordered_slots(job->threads)};
+    struct csp_ordered_turns run = {.job = job, .slots = csp_ordered_slots(job->threads)};
     pthread_mutex_init(&run.lock, NULL);
     pthread_cond_init(&run.moved, NULL);
     run.ready = csp_calloc(run.slots, sizeof *run.ready);
+    if (job->turns)
+        *job->turns = &run;
     csp_parallel(job->threads, work, &run);
+    if (job->turns)
+        *job->turns = NULL;
     free(run.ready);
     pthread_cond_destroy(&run.moved);
     pthread_mutex_destroy(&run.lock);

@@ -8,7 +8,10 @@
 #ifndef CSP_BASE_ORDERED_H
 #define CSP_BASE_ORDERED_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+struct csp_ordered_turns;
 
 struct csp_ordered {
     size_t count;     /* of items */
@@ -19,7 +22,13 @@ struct csp_ordered {
     /* A negative return stops: nothing is taken any more. */
     int (*take)(void *user, size_t item, unsigned slot);
     void *user;
+    struct csp_ordered_turns **turns; /* for csp_ordered_await_turn, while it runs; may be null */
 };
+
+/* Within `work`: waits until all items before this one have been taken. Until work returns nobody
+ * else takes anything, so that it can take what it has so far where all would be too much to hold.
+ * False: taking has failed. Null: one thread alone, whose turn it is. */
+bool csp_ordered_await_turn(struct csp_ordered_turns *turns, size_t item);
 
 /* How many results there are at most. */
 unsigned csp_ordered_slots(unsigned threads);

@@ -361,6 +361,55 @@ static void results_are_taken_in_order_by_any_number_of_threads(void **state)
     }
 }
 
+/* What comes before the item's end, in pieces, as it may be too much to be held. */
+struct pieces {
+    struct csp_ordered_turns *turns;
+    size_t order[200];
+    size_t count;
+    bool failed;
+};
+
+static void work_in_pieces(void *user, size_t item, unsigned worker, unsigned slot)
+{
+    struct pieces *pieces = user;
+    (void)worker, (void)slot;
+    if (item % 3 || !csp_ordered_await_turn(pieces->turns, item))
+        return;
+    pieces->order[pieces->count++] = item;
+}
+
+static int take_the_end(void *user, size_t item, unsigned slot)
+{
+    struct pieces *pieces = user;
+    (void)slot;
+    pieces->order[pieces->count++] = item;
+    return pieces->failed && item == 20 ? -CSP_ERR_IO : 0;
+}
+
+static void a_large_result_is_taken_in_pieces_when_it_is_its_turn(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 7; threads++) {
+        struct pieces pieces = {0};
+        struct csp_ordered job = {.count = 99,
+                                  .threads = threads,
+                                  .work = work_in_pieces,
+                                  .take = take_the_end,
+                                  .user = &pieces,
+                                  .turns = &pieces.turns};
+        assert_int_equal(csp_ordered_run(&job), 0);
+        assert_int_equal(pieces.count, 99 + 33);
+        size_t at = 0;
+        for (size_t item = 0; item < 99; item++) {
+            if (item % 3 == 0)
+                assert_int_equal(pieces.order[at++], item);
+            assert_int_equal(pieces.order[at++], item);
+        }
+        pieces = (struct pieces){.failed = true};
+        assert_int_equal(csp_ordered_run(&job), -CSP_ERR_IO);
+    }
+}
+
 static uint64_t mix(uint64_t value) /* Steele and others' splitmix64 */
 {
     value += UINT64_C(0x9e3779b97f4a7c15);
@@ -394,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hexadecimal_is_as_printf_writes_it),
         cmocka_unit_test(results_are_taken_in_order_by_any_number_of_threads),
+        cmocka_unit_test(a_large_result_is_taken_in_pieces_when_it_is_its_turn),
         cmocka_unit_test(no_more_threads_work_than_the_work_is_worth),
         cmocka_unit_test(distinct_values_are_counted_exactly_up_to_a_limit_and_estimated_beyond),
         cmocka_unit_test(what_is_counted_agrees_with_its_count),
