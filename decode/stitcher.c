@@ -9,6 +9,7 @@
 enum {
     BATCH_WINDOWS = 8192, /* stitched at once, unless their branches fill the memory first */
     BATCH_BRANCHES = 1 << 22,
+    FEW_WINDOWS = 4,        /* are no batch, however long they are */
     KEEP_WINDOWS = 1024,    /* of a batch, stitched again with the next: its end is a cut */
     PAUSES_PER_WINDOW = 64, /* most that are looked at when nothing tells the time */
 };
@@ -146,13 +147,39 @@ static void survey(struct csp_stitcher *stitcher, const struct pending *pending,
     csp_stitch_survey(&batch, &stitcher->trust);
 }
 
-/* What the file has of pauses that were delivered, and of their windows, lies between their records.
+/* What the file has of pauses that were delivered, and of their windows, lies between their
+ * records.
  */
 static void give_back(const struct csp_stitcher *stitcher, const struct csp_delivery *done)
 {
     const struct csp_sample_ref *refs = done->stream->refs.data + done->first;
     if (done->count)
         csp_perfdata_done(stitcher->options.reader, refs[0].body, refs[done->count - 1].body);
+}
+
+/* Where a batch is done, and how many of its windows have a pause. */
+struct cut {
+    size_t windows, pauses, used;
+};
+
+/* Near the end of a batch a pause may belong to a window of the next one, so the end is done again.
+ * A long chunk may well have more windows than this batch, and then also pauses behind its end. */
+static struct cut find_cut(const struct pending *pending, const struct csp_stitch_pair *pairs,
+                           size_t pauses, bool last)
+{
+    size_t count = pending->keys.len, kept = count / 2 < KEEP_WINDOWS ? count / 2 : KEEP_WINDOWS;
+    struct cut cut = {.windows = last ? count : count - kept};
+    for (size_t j = 0; j < pauses; j++) {
+        if (pairs[j].window == CSP_STITCH_NONE)
+            continue;
+        if (pairs[j].window >= cut.windows)
+            break;
+        cut.used++;
+        cut.pauses = j + 1;
+    }
+    if (last || !cut.used)
+        cut.pauses = pauses;
+    return cut;
 }
 
 static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
@@ -165,30 +192,17 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
     if (clock.pairs || clock.time != CSP_STITCH_TIME_NONE)
         stitcher->stats.clock = clock;
 
-    /* Near the cut a pause may belong to a window of the next batch, so the end is done again. */
-    size_t keep_from = last || pending->keys.len < 2 * KEEP_WINDOWS
-                           ? pending->keys.len
-                           : pending->keys.len - KEEP_WINDOWS;
-    size_t done_pauses = pauses, done_windows = keep_from, used = 0;
-    for (size_t j = 0; j < pauses; j++) {
-        if (pairs[j].window == CSP_STITCH_NONE)
-            continue;
-        if (pairs[j].window >= keep_from) {
-            done_pauses = j;
-            break;
-        }
-        used++;
-    }
+    struct cut cut = find_cut(pending, pairs, pauses, last);
     struct csp_delivery done = {.stream = pending->stream,
                                 .first = pending->next_pause,
-                                .count = done_pauses,
+                                .count = cut.pauses,
                                 .pairs = pairs,
                                 .windows = pending->windows.data};
     int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     give_back(stitcher, &done);
     free(pairs);
-    pending->next_pause += done_pauses;
-    drop_windows(stitcher, pending, done_windows, used);
+    pending->next_pause += cut.pauses;
+    drop_windows(stitcher, pending, cut.windows, cut.used);
     return error;
 }
 
@@ -298,7 +312,8 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
         csp_vec_push(&pending->keys, make_key(stitcher, pending, done, list, window, adjacent));
         hold(pending, &held);
     }
-    if (pending->keys.len < BATCH_WINDOWS && pending->branches < BATCH_BRANCHES)
+    if (pending->keys.len < BATCH_WINDOWS &&
+        (pending->branches < BATCH_BRANCHES || pending->keys.len < FEW_WINDOWS))
         return 0;
     survey(stitcher, pending, false);
     return stitch_batch(stitcher, pending, false);
