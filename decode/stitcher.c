@@ -298,7 +298,7 @@ static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *par
             stitcher->stats.windows_repeated++;
             continue;
         }
-        if (!window->run_len) {
+        if (!window->run_len || window->goes_on) { /* no pause is where it ends */
             stitcher->stats.windows++;
             stitcher->stats.windows_alone++;
             continue;

@@ -8,7 +8,13 @@
 
 #include <inttypes.h>
 
-enum { TRACE_IDS = 128 };
+enum {
+    TRACE_IDS = 128,
+    FEED_BYTES = 1 << 18, /* of a chunk, at a time */
+    PART_BYTES = 1 << 24, /* what of a long chunk is held at most, and what such a piece adds */
+};
+
+struct decoding;
 
 /* ---- one thread's decoder ---- */
 
@@ -21,7 +27,11 @@ struct worker {
     struct csp_window_builder *builders; /* one per source */
     uint32_t *handed_over;               /* windows, likewise */
     struct csp_window_builder *by_id[TRACE_IDS];
-    struct csp_buf *text; /* of the part being made */
+    struct decoding *decoding;
+    struct csp_part *part;           /* being made */
+    struct csp_engine_stats counted; /* the engine's, when it was begun */
+    size_t carried;                  /* bytes that it began with */
+    size_t unit;
     /* Of identical windows; null when elements are wanted, or another engine's. */
     struct csp_window_memo *memo;
     struct csp_window_key key;
@@ -72,7 +82,7 @@ static int split(void *user, const struct csp_element *elements, size_t count)
     }
     const struct csp_trace_consumer *consumer = worker->options->consumer;
     if (consumer->print)
-        consumer->print(consumer->user, worker->text, elements, count);
+        consumer->print(consumer->user, &worker->part->base.text, elements, count);
     return 0;
 }
 
@@ -87,7 +97,7 @@ static void close_stream(struct worker *worker)
     csp_window_key_free(&worker->key);
     free(worker->builders);
     free(worker->handed_over);
-    *worker = (struct worker){.options = worker->options};
+    *worker = (struct worker){.options = worker->options, .decoding = worker->decoding};
 }
 
 static void prepare_memo(struct worker *worker, const struct csp_trace_input *input)
@@ -137,13 +147,13 @@ static int open_stream(struct worker *worker, const struct csp_trace_input *inpu
 }
 
 static void start_builders(struct worker *worker, const struct csp_trace_input *input,
-                           struct csp_part *part, uint64_t offset_shift)
+                           uint64_t offset_shift)
 {
     for (uint32_t i = 0; i < worker->stream->source_count; i++) {
         uint32_t number = worker->stream->source_first + i;
         worker->handed_over[i] = 0;
         worker->builders[i] = (struct csp_window_builder){
-            .out = &part->base.lists[i],
+            .out = &worker->part->base.lists[i],
             .source = number,
             .context_field = csp_trace_config_context_field(&input->sources.data[number].config),
             .sums_up = sums_up(worker->options),
@@ -177,29 +187,84 @@ struct slice {
     bool whole;
 };
 
+/* Windows of the chunk that became complete. */
+static void note_done(struct worker *worker, unsigned list, const struct csp_chunk *chunk,
+                      bool ends, bool whole)
+{
+    struct csp_window_builder *builder = &worker->builders[list];
+    uint32_t first = worker->handed_over[list];
+    uint32_t end = (uint32_t)csp_window_builder_complete(builder);
+    worker->handed_over[list] = end;
+    for (uint32_t w = first; w < end && chunk->holes; w++)
+        builder->out->windows.data[w].cut = true;
+    if (end > first)
+        csp_vec_push(&worker->part->base.done, (struct csp_windows_done){.chunk = chunk,
+                                                                         .source = builder->source,
+                                                                         .list = list,
+                                                                         .first = first,
+                                                                         .count = end - first,
+                                                                         .ends = ends,
+                                                                         .whole = whole});
+}
+
 static void hand_over(struct worker *worker, const struct csp_chunk *chunk,
-                      const struct slice *slice, struct csp_part *part)
+                      const struct slice *slice)
 {
     for (uint32_t i = 0; i < worker->stream->source_count; i++) {
         struct csp_window_builder *builder = &worker->builders[i];
-        struct csp_windows *list = builder->out;
         if (!slice->goes_on)
             csp_window_builder_end(builder, slice->at_end && chunk->lost ? CSP_RUN_TRUNCATED
                                                                          : CSP_RUN_TRACE_OFF);
-        uint32_t first = worker->handed_over[i];
-        uint32_t end = (uint32_t)csp_window_builder_complete(builder);
-        worker->handed_over[i] = end;
-        for (uint32_t w = first; w < end && chunk->holes; w++)
-            list->windows.data[w].cut = true;
-        if (end > first)
-            csp_vec_push(&part->base.done, (struct csp_windows_done){.chunk = chunk,
-                                                                     .source = builder->source,
-                                                                     .list = i,
-                                                                     .first = first,
-                                                                     .count = end - first,
-                                                                     .ends = slice->at_end,
-                                                                     .whole = slice->whole});
+        csp_window_builder_carry(builder);
+        note_done(worker, i, chunk, slice->at_end, slice->whole);
     }
+}
+
+/* ---- what is too long to be one part ---- */
+
+static size_t bytes_of(const struct csp_trace_part *part, uint32_t lists)
+{
+    size_t bytes = part->text.len;
+    for (uint32_t i = 0; i < lists; i++)
+        bytes += part->lists[i].runs.len * sizeof *part->lists[i].runs.data +
+                 part->lists[i].branches.len * sizeof *part->lists[i].branches.data;
+    return bytes;
+}
+
+static int use_early(struct worker *worker, struct csp_part *part);
+
+/* What a long chunk has been decoded to is handed over before its end, and only a window that is
+ * not complete kept, so that memory does not grow with it. */
+static int hand_over_early(struct worker *worker, const struct csp_chunk *chunk)
+{
+    struct csp_part *part = worker->part;
+    uint32_t lists = worker->stream->source_count;
+    if (bytes_of(&part->base, lists) < worker->carried + PART_BYTES)
+        return 0;
+    for (uint32_t i = 0; i < lists; i++)
+        note_done(worker, i, chunk, false, false);
+    worker->part = csp_part_get(part->pool, lists);
+    worker->part->stream = part->stream;
+    for (uint32_t i = 0; i < lists; i++) {
+        csp_window_builder_move(&worker->builders[i], &worker->part->base.lists[i]);
+        worker->handed_over[i] = 0;
+    }
+    worker->carried = bytes_of(&worker->part->base, lists);
+    return use_early(worker, part);
+}
+
+static int feed_piece(struct worker *worker, const struct csp_chunk *chunk, const uint8_t *data,
+                      size_t size)
+{
+    int error = 0;
+    while (size > FEED_BYTES && error >= 0) {
+        error = csp_engine_feed(worker->engine, data, FEED_BYTES);
+        if (error >= 0)
+            error = hand_over_early(worker, chunk);
+        data += FEED_BYTES;
+        size -= FEED_BYTES;
+    }
+    return error >= 0 ? csp_engine_feed(worker->engine, data, size) : error;
 }
 
 static int feed(struct worker *worker, const struct csp_chunk *chunk, const struct slice *slice)
@@ -211,7 +276,7 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
         uint64_t from = slice->begin > offset ? slice->begin - offset : 0;
         uint64_t to = slice->end - offset < piece->size ? slice->end - offset : piece->size;
         if (from < to)
-            error = csp_engine_feed(worker->engine, piece->data + from, to - from);
+            error = feed_piece(worker, chunk, piece->data + from, to - from);
         offset += piece->size;
     }
     if (error >= 0 && !slice->goes_on)
@@ -281,7 +346,7 @@ static int take_chunk(struct worker *worker, const struct csp_chunk *chunk,
 }
 
 static int decode_chunks(struct worker *worker, const struct csp_trace_unit *unit, uint64_t begin,
-                         uint64_t end, struct csp_part *part)
+                         uint64_t end)
 {
     uint64_t offset = 0;
     int error = 0;
@@ -301,7 +366,7 @@ static int decode_chunks(struct worker *worker, const struct csp_trace_unit *uni
             continue;
         enter_chunk(worker, chunk, slice.continues);
         error = take_chunk(worker, chunk, &slice);
-        hand_over(worker, chunk, &slice, part);
+        hand_over(worker, chunk, &slice);
     }
     return error;
 }
@@ -325,10 +390,27 @@ struct decoding {
     struct worker *workers;
     struct csp_part_pool *pool;
     struct csp_part **parts; /* by slot */
+    struct csp_ordered_turns *turns;
     struct csp_trace_stats *stats;
     uint64_t unsupported; /* in the stream being taken */
     struct csp_diag *diag;
 };
+
+static void count_part(struct worker *worker, struct csp_part *part)
+{
+    struct csp_engine_stats now = csp_engine_stats(worker->engine);
+    add_engine_stats(&part->stats.engine, &now, &worker->counted);
+    part->stats.engine.bytes += worker->recalled_bytes;
+    part->stats.recalled = worker->recalled;
+    worker->counted = now;
+    worker->recalled = worker->recalled_bytes = 0;
+    for (uint32_t i = 0; i < worker->stream->source_count; i++) {
+        struct csp_window_builder *builder = &worker->builders[i];
+        csp_window_stats_add(&part->stats.windows, &builder->stats);
+        builder->branches_before -= builder->stats.branches;
+        builder->stats = (struct csp_window_stats){0};
+    }
+}
 
 static void decode_unit(void *user, size_t number, unsigned worker_number, unsigned slot)
 {
@@ -336,29 +418,27 @@ static void decode_unit(void *user, size_t number, unsigned worker_number, unsig
     struct worker *worker = &decoding->workers[worker_number];
     const struct csp_trace_unit *unit = &decoding->units.data[number];
     const struct csp_stream *stream = &decoding->input->streams.data[unit->stream];
-    struct csp_part *part = csp_part_get(decoding->pool, stream->source_count);
-    decoding->parts[slot] = part;
-    part->stream = unit->stream;
-    part->last_of_stream = number + 1 == decoding->units.len || unit[1].stream != unit->stream;
+    int error = 0;
     if (worker->stream != stream)
-        part->error = open_stream(worker, decoding->input, unit->stream,
-                                  decoding->threads > 1 ? NULL : decoding->diag);
-    if (part->error < 0)
-        return;
-    uint64_t begin, end;
-    csp_trace_unit_bounds(decoding->input, unit, &begin, &end);
-    struct csp_engine_stats before = csp_engine_stats(worker->engine);
-    worker->text = &part->base.text;
-    worker->recalled = worker->recalled_bytes = 0;
-    start_builders(worker, decoding->input, part, unit->offset + begin - before.bytes);
-    part->error = decode_chunks(worker, unit, begin, end, part);
-    csp_part_note_size(part);
-    struct csp_engine_stats after = csp_engine_stats(worker->engine);
-    add_engine_stats(&part->stats.engine, &after, &before);
-    part->stats.engine.bytes += worker->recalled_bytes;
-    part->stats.recalled = worker->recalled;
-    for (uint32_t i = 0; i < stream->source_count; i++)
-        csp_window_stats_add(&part->stats.windows, &worker->builders[i].stats);
+        error = open_stream(worker, decoding->input, unit->stream,
+                            decoding->threads > 1 ? NULL : decoding->diag);
+    worker->part = csp_part_get(decoding->pool, stream->source_count);
+    worker->part->stream = unit->stream;
+    worker->unit = number;
+    worker->carried = 0;
+    if (error >= 0) {
+        uint64_t begin, end;
+        csp_trace_unit_bounds(decoding->input, unit, &begin, &end);
+        worker->counted = csp_engine_stats(worker->engine);
+        start_builders(worker, decoding->input, unit->offset + begin - worker->counted.bytes);
+        error = decode_chunks(worker, unit, begin, end);
+        csp_part_note_size(worker->part);
+        count_part(worker, worker->part);
+    }
+    worker->part->error = error;
+    worker->part->last_of_stream =
+        number + 1 == decoding->units.len || unit[1].stream != unit->stream;
+    decoding->parts[slot] = worker->part;
 }
 
 /* Says why an engine could not be made: not before the parts in front of it were taken. */
@@ -401,6 +481,16 @@ static int use_part(struct decoding *decoding, struct csp_part *part)
     return error;
 }
 
+static int use_early(struct worker *worker, struct csp_part *part)
+{
+    int error = -CSP_ERR_FAILED; /* which nobody gets to see */
+    count_part(worker, part);
+    if (csp_ordered_await_turn(worker->decoding->turns, worker->unit))
+        error = use_part(worker->decoding, part);
+    csp_trace_part_release(&part->base);
+    return error;
+}
+
 static int take_part(void *user, size_t number, unsigned slot)
 {
     struct decoding *decoding = user;
@@ -438,13 +528,14 @@ int csp_trace_decode(const struct csp_trace_input *input,
     decoding.pool = csp_part_pool_create();
     decoding.workers = csp_calloc(threads, sizeof *decoding.workers);
     for (unsigned i = 0; i < threads; i++)
-        decoding.workers[i].options = options;
+        decoding.workers[i] = (struct worker){.options = options, .decoding = &decoding};
     decoding.parts = csp_calloc(slots, sizeof(struct csp_part *));
     struct csp_ordered job = {.count = decoding.units.len,
                               .threads = threads,
                               .work = decode_unit,
                               .take = take_part,
-                              .user = &decoding};
+                              .user = &decoding,
+                              .turns = &decoding.turns};
     int error = csp_ordered_run(&job);
     for (unsigned i = 0; i < threads; i++)
         close_stream(&decoding.workers[i]);

@@ -224,7 +224,7 @@ static int sample_window(struct csp_trace_sampler *sampler, const struct csp_sou
         const struct csp_run *run = &runs[i];
         struct thread *thread = find_thread(sampler, run->context_id);
         struct position position = {source, run, time};
-        if (!i)
+        if (!i && !window->continues)
             begin_window(sampler, thread);
         if (!i || !csp_run_joins(run - 1, run)) {
             resume(thread, run->start);

@@ -5,7 +5,9 @@
  * user-only trace leaves a gap at every entry to the kernel, so a window is a list of runs.
  * Neighbouring runs of one window join, without a branch between them, when the context is the same
  * and the second starts at the first's preferred return address (csp_run_joins; the list keeps them
- * apart). Runs never join across an enabling.
+ * apart). Runs never join across an enabling. Where the trace unit is never turned off, a window is
+ * as long as the trace: those of more than a million branches are told in several, of which each
+ * says that it goes on in the next.
  */
 #ifndef CSP_DECODE_WINDOW_H
 #define CSP_DECODE_WINDOW_H
@@ -14,6 +16,10 @@
 #include "decode/branch_codes.h"
 
 #include <stdbool.h>
+
+/* A window that has so many branches is told in several: the next one begins with a run of it, or
+ * in a run that has very many. Nobody looks that far back for what led to a sample. */
+enum { CSP_WINDOW_BRANCHES_MAX = 1 << 20, CSP_RUN_BRANCHES_MAX = 1 << 24 };
 
 enum csp_run_end {
     CSP_RUN_EXCEPTION, /* an exception with its preferred return address */
@@ -53,6 +59,9 @@ struct csp_window {
     bool cut;
     bool carried; /* began in an earlier chunk than the one it is handed over with */
     bool unsure;  /* … and something between them may be missing: these may be two windows */
+    /* One that is too long to be held is told in several (CSP_WINDOW_BRANCHES_MAX): it goes on in
+     * the next of its source's; it went on from the one before, which has its beginning. */
+    bool goes_on, continues;
     uint64_t
         trace_offset; /* of its TRACE_ON in the bytes of the source's stream; 0 if not enabled */
 };

@@ -40,13 +40,27 @@ static void begin_window(struct csp_window_builder *builder, bool enabled, uint6
     builder->in_window = true;
     builder->timestamp = 0;
     builder->unstamped = builder->out->runs.len;
+    builder->branches_before = builder->stats.branches;
     builder->stats.windows++;
+}
+
+/* The window goes on as another one. */
+static void continue_window(struct csp_window_builder *builder)
+{
+    struct csp_windows *out = builder->out;
+    uint64_t timestamp = builder->timestamp;
+    out->windows.data[out->windows.len - 1].goes_on = true;
+    begin_window(builder, false, 0);
+    out->windows.data[out->windows.len - 1].continues = true;
+    builder->timestamp = timestamp;
 }
 
 static void begin_run(struct csp_window_builder *builder, uint64_t start)
 {
     if (!builder->in_window)
         begin_window(builder, false, 0);
+    else if (builder->stats.branches - builder->branches_before >= CSP_WINDOW_BRANCHES_MAX)
+        continue_window(builder);
     struct csp_windows *out = builder->out;
     struct csp_run run = {
         .start = start,
@@ -270,10 +284,24 @@ static void lose_sync(struct csp_window_builder *builder, enum csp_run_end how)
     builder->stats.discontinuities++;
 }
 
+/* A run that has no end goes on as another, where that does not part a branch from its target. */
+static void split_run(struct csp_window_builder *builder, const struct csp_element *next)
+{
+    bool is_range = next->type == CSP_ELEMENT_RANGE || next->type == CSP_ELEMENT_STRETCH;
+    if (!is_range || (!builder->from_branch && last_run(builder)->end != next->a))
+        return;
+    if (builder->from_branch)
+        take_branch(builder, next->a);
+    end_run(builder, CSP_RUN_TRACE_OFF);
+    begin_run(builder, next->a);
+}
+
 void csp_window_builder_add(struct csp_window_builder *builder, const struct csp_element *elements,
                             size_t count)
 {
     const struct csp_element *end = elements + count;
+    if (count && builder->in_run && last_run(builder)->branch_len >= CSP_RUN_BRANCHES_MAX)
+        split_run(builder, elements);
     bool keeps_branches = !builder->sums_up;
     for (const struct csp_element *element = elements; element != end; element++) {
         if (keeps_branches && builder->in_run && element->type == CSP_ELEMENT_RANGE) {
@@ -348,13 +376,43 @@ void csp_window_builder_doubt(struct csp_window_builder *builder, uint64_t offse
         builder->out->windows.data[builder->out->windows.len - 1].unsure = true;
 }
 
-size_t csp_window_builder_complete(struct csp_window_builder *builder)
+size_t csp_window_builder_complete(const struct csp_window_builder *builder)
+{
+    return builder->out->windows.len - (builder->in_window ? 1 : 0);
+}
+
+void csp_window_builder_carry(struct csp_window_builder *builder)
 {
     struct csp_windows *out = builder->out;
-    if (!builder->in_window)
-        return out->windows.len;
-    out->windows.data[out->windows.len - 1].carried = true;
-    return out->windows.len - 1;
+    if (builder->in_window)
+        out->windows.data[out->windows.len - 1].carried = true;
+}
+
+void csp_window_builder_move(struct csp_window_builder *builder, struct csp_windows *to)
+{
+    const struct csp_windows *from = builder->out;
+    builder->out = to;
+    if (!builder->in_window) {
+        builder->unstamped = 0;
+        return;
+    }
+    struct csp_window window = from->windows.data[from->windows.len - 1];
+    uint32_t run_first = window.run_first, branch_first = 0;
+    if (window.run_len)
+        branch_first = from->runs.data[run_first].branch_first;
+    size_t branches = window.run_len ? from->branches.len - branch_first : 0;
+    window.run_first = 0;
+    csp_vec_push(&to->windows, window);
+    for (uint32_t i = 0; i < window.run_len; i++) {
+        csp_vec_push(&to->runs, from->runs.data[run_first + i]);
+        to->runs.data[i].branch_first -= branch_first;
+    }
+    csp_vec_reserve(&to->branches, branches);
+    if (branches)
+        memcpy(to->branches.data, from->branches.data + branch_first,
+               branches * sizeof *to->branches.data);
+    to->branches.len = branches;
+    builder->unstamped -= run_first;
 }
 
 void csp_window_builder_clear(struct csp_window_builder *builder)

@@ -41,9 +41,10 @@ struct csp_window_builder {
     bool from_branch; /* the last range ended in the taken branch below, its target to come */
     enum csp_branch_kind kind;
     uint64_t from;
-    uint64_t start;     /* where the run went on after its last branch */
-    uint64_t timestamp; /* the last, in this window */
-    size_t unstamped;   /* runs from here on have no timestamp behind them */
+    uint64_t start;           /* where the run went on after its last branch */
+    uint64_t timestamp;       /* the last, in this window */
+    size_t unstamped;         /* runs from here on have no timestamp behind them */
+    uint64_t branches_before; /* stats.branches when the window began */
 };
 
 void csp_window_builder_add(struct csp_window_builder *builder, const struct csp_element *elements,
@@ -53,9 +54,12 @@ void csp_window_builder_end(struct csp_window_builder *builder, enum csp_run_end
 /* Something may be missing at `offset` of the source's stream, which the trace was fed up to. An
  * enabling before it that is told later, with the first that ran, begins a doubtful window, too. */
 void csp_window_builder_doubt(struct csp_window_builder *builder, uint64_t offset);
-/* How many windows nothing can be added to any more: all after an end, else all but the last, which
- * is marked as carried over. */
-size_t csp_window_builder_complete(struct csp_window_builder *builder);
+/* How many windows nothing can be added to any more: all after an end, else all but the last. */
+size_t csp_window_builder_complete(const struct csp_window_builder *builder);
+/* The chunk ends here: a window that is not complete is carried over. */
+void csp_window_builder_carry(struct csp_window_builder *builder);
+/* Goes on in another list, which is empty: a window that is not complete moves there. */
+void csp_window_builder_move(struct csp_window_builder *builder, struct csp_windows *to);
 /* After the windows were taken away: `out` is emptied, and building goes on. Only after an end. */
 void csp_window_builder_clear(struct csp_window_builder *builder);
 

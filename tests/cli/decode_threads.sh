@@ -60,10 +60,10 @@ skip() {
 command -v qemu-aarch64 >/dev/null || skip "no qemu-aarch64"
 [ -e "$CSPROF_BUILD/csprof-emulate.so" ] || skip "no emulator in this build"
 "$CSPROF_SOURCE/tests/programs/build.sh" "$work" threads deep_recursion || skip "no AArch64 programs"
-record() { # NAME PROGRAM OPTION...
+record() { # NAME "PROGRAM [ARGUMENT...]" OPTION...
     local name=$1 program=$2
     shift 2
-    "$CSPROF" collect -q --emulate "$@" -o "$work/$name" -- "$work/$program" >/dev/null 2>&1 ||
+    "$CSPROF" collect -q --emulate "$@" -o "$work/$name" -- "$work/"$program >/dev/null 2>&1 ||
         { echo "FAILED: collect $name"; exit 1; }
 }
 record etmv4 threads --period 5003
@@ -74,4 +74,15 @@ record ete deep_recursion --protocol ete --period 1009 --window 500
 same "many windows in an AUX record" -i "$work/ete"
 at_least stitched_exact 100
 at_least trace_bytes 300000
+# Windows that are more than is held at once: what was decoded is taken in between. No sample loses its
+# window by it.
+record long-ete "deep_recursion 50" --protocol ete --period 301000 --window 300000
+record long-etmv4 "deep_recursion 50" --fault undrained=1000 --trace-buffer 64Mi --period 9010000 --window 9000000
+for name in long-ete long-etmv4; do
+    same "long windows in an AUX record, $name" -i "$work/$name"
+    at_least branches 3400000
+    pauses=$(sed -n 's/^ *"pause_samples": \([0-9]*\).*/\1/p' "$work/1.json")
+    [ "${pauses:-0}" -gt 0 ] || fail "$name: no samples"
+    at_least stitched_exact "$pauses"
+done
 exit $failed

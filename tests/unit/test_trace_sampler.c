@@ -15,6 +15,7 @@ struct sampler_case {
     uint64_t period;
     struct csp_run runs[MAX];
     uint32_t run_len;
+    uint32_t told_later; /* of the runs, in a window that goes on from that of the others */
     struct csp_branch branches[MAX];
     const char
         *expected; /* as csp_text_stitched_sample writes it, without time, pid, tid and cpu */
@@ -33,7 +34,13 @@ static void check(const struct sampler_case *c)
 {
     struct csp_windows list = {0};
     add_coded_runs(&list, c->runs, c->run_len, c->branches);
-    csp_vec_push(&list.windows, (struct csp_window){.run_len = c->run_len});
+    uint32_t told = c->run_len - c->told_later;
+    csp_vec_push(&list.windows,
+                 (struct csp_window){.run_len = told, .goes_on = c->told_later != 0});
+    if (c->told_later)
+        csp_vec_push(
+            &list.windows,
+            (struct csp_window){.run_first = told, .run_len = c->told_later, .continues = true});
     struct csp_trace_input input = {0};
     csp_vec_push(&input.sources, (struct csp_source){.cpu = 0});
     struct csp_chunk chunk = {0};
@@ -119,6 +126,27 @@ static void a_system_call_keeps_the_stack_and_the_history(void **state)
     });
 }
 
+/* A system call again; what came after it is in another window, because the first one had become
+ * too long. The call stack is still known. */
+static void a_window_that_goes_on_in_another_keeps_the_stack(void **state)
+{
+    (void)state;
+    check(&(struct sampler_case){
+        .period = 1000,
+        .runs = {{.start = 0x100,
+                  .end = 0x208,
+                  .branch_len = 1,
+                  .how = CSP_RUN_EXCEPTION,
+                  .return_address = 0x208},
+                 {.start = 0x208, .end = 0x210, .how = CSP_RUN_TRACE_OFF}},
+        .run_len = 2,
+        .told_later = 1,
+        .branches = {{0x110, 0x200, CSP_BRANCH_CALL}},
+        .expected = "204 114 | ..208 110>200 100..\n"
+                    "20c 114 | ..210 208..\n",
+    });
+}
+
 /* The handler at 0x900 has a stack of its own; when it is left, the interrupted one goes on. */
 static void a_signal_handler_begins_a_stack_and_gives_the_old_one_back(void **state)
 {
@@ -160,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_branch_that_is_the_last_instruction_of_a_sample_is_in_the_next_one),
         cmocka_unit_test(a_branch_just_before_where_a_sample_began_leaves_its_beginning),
         cmocka_unit_test(a_system_call_keeps_the_stack_and_the_history),
+        cmocka_unit_test(a_window_that_goes_on_in_another_keeps_the_stack),
         cmocka_unit_test(a_signal_handler_begins_a_stack_and_gives_the_old_one_back),
         cmocka_unit_test(a_return_beyond_the_beginning_leaves_an_empty_stack),
     };

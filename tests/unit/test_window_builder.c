@@ -341,6 +341,7 @@ static void a_window_is_kept_until_it_is_complete(void **state)
     struct csp_windows windows = {0};
     struct csp_window_builder builder = {.out = &windows, .context_field = CSP_CONTEXT_ID};
     csp_window_builder_add(&builder, first, sizeof first / sizeof *first);
+    csp_window_builder_carry(&builder);
     assert_int_equal(csp_window_builder_complete(&builder), 1);
     assert_int_equal(branch_of(&windows, 0, 0).to, 0x80);
     assert_false(windows.windows.data[0].carried);
@@ -357,6 +358,99 @@ static void a_window_is_kept_until_it_is_complete(void **state)
     assert_int_equal(branch_of(&windows, 1, 0).to, 0x60);
     csp_window_builder_clear(&builder);
     assert_int_equal(windows.runs.len, 0);
+    csp_windows_free(&windows);
+}
+
+/* A part of the trace is handed over; what is not complete goes on in the next part's list. */
+static void an_incomplete_window_moves_to_another_list(void **state)
+{
+    (void)state;
+    static const struct csp_element first[] = {
+        SYNC,   ON(0),   JUMP(0x10, 0x20, CALL),   FALL(0x80, 0x90), EXCEPTION(14, 0x90),
+        SYNC,   ON(64),  JUMP(0x30, 0x40, DIRECT), FALL(0x60, 0x70), EXCEPTION(2, 0x70),
+        ON(80), TIME(5), JUMP(0x70, 0x80, CALL)};
+    static const struct csp_element second[] = {FALL(0xa0, 0xb0), EXCEPTION(14, 0xb0), TIME(7)};
+    struct csp_windows windows = {0}, next = {0};
+    struct csp_window_builder builder = {.out = &windows, .context_field = CSP_CONTEXT_ID};
+    csp_window_builder_add(&builder, first, sizeof first / sizeof *first);
+    assert_int_equal(csp_window_builder_complete(&builder), 1);
+    csp_window_builder_move(&builder, &next);
+    assert_int_equal(csp_window_builder_complete(&builder), 0);
+    csp_window_builder_add(&builder, second, sizeof second / sizeof *second);
+    csp_window_builder_end(&builder, CSP_RUN_TRACE_OFF);
+    assert_int_equal(csp_window_builder_complete(&builder), 1);
+    assert_int_equal(next.windows.data[0].run_len, 2);
+    assert_int_equal(next.windows.data[0].trace_offset, 64);
+    assert_false(next.windows.data[0].carried);
+    assert_int_equal(next.runs.data[0].last_ts, 5);
+    assert_int_equal(next.runs.data[1].last_ts, 7);
+    assert_int_equal(branch_of(&next, 0, 0).from, 0x3c);
+    assert_int_equal(branch_of(&next, 1, 0).from, 0x7c);
+    assert_int_equal(branch_of(&next, 1, 0).to, 0xa0);
+
+    csp_windows_free(&windows);
+    windows = (struct csp_windows){0};
+    csp_window_builder_move(&builder, &windows); /* nothing is left to move */
+    assert_int_equal(windows.windows.len, 0);
+    csp_windows_free(&next);
+}
+
+/* Jumps from 0x1000 to itself, so many times. */
+static void add_loops(struct csp_window_builder *builder, uint64_t count)
+{
+    static const struct csp_element jump = JUMP(0x1000, 0x1004, DIRECT);
+    struct csp_element jumps[256];
+    for (unsigned i = 0; i < 256; i++)
+        jumps[i] = jump;
+    for (uint64_t added = 0; added < count; added += 256)
+        csp_window_builder_add(builder, jumps, 256);
+}
+
+static void a_long_window_goes_on_as_another_at_its_next_run(void **state)
+{
+    (void)state;
+    static const struct csp_element before[] = {SYNC, ON(8), TIME(3)},
+                                    between[] = {EXCEPTION(2, 0x1000), ON(40)},
+                                    after[] = {FALL(0x1000, 0x1010), EXCEPTION(14, 0x1010)};
+    struct csp_windows windows = {0};
+    struct csp_window_builder builder = {.out = &windows};
+    csp_window_builder_add(&builder, before, sizeof before / sizeof *before);
+    add_loops(&builder, CSP_WINDOW_BRANCHES_MAX);
+    csp_window_builder_add(&builder, between, sizeof between / sizeof *between);
+    assert_int_equal(csp_window_builder_complete(&builder), 0);
+    csp_window_builder_add(&builder, after, sizeof after / sizeof *after);
+    assert_int_equal(csp_window_builder_complete(&builder), 1);
+    csp_window_builder_end(&builder, CSP_RUN_TRACE_OFF);
+
+    const struct csp_window *window = windows.windows.data;
+    assert_int_equal(windows.windows.len, 2);
+    assert_true(window[0].enabled && window[0].goes_on && !window[0].continues);
+    assert_true(!window[1].enabled && !window[1].goes_on && window[1].continues);
+    assert_int_equal(windows.runs.data[0].branch_len, CSP_WINDOW_BRANCHES_MAX);
+    assert_int_equal(windows.runs.data[1].first_ts, 3);
+    assert_int_equal(windows.runs.data[1].return_address, 0x1010);
+    csp_windows_free(&windows);
+}
+
+static void a_run_without_end_goes_on_as_another(void **state)
+{
+    (void)state;
+    static const struct csp_element before[] = {SYNC, ON(8)}, after[] = {FALL(0x1000, 0x1010)};
+    struct csp_windows windows = {0};
+    struct csp_window_builder builder = {.out = &windows, .sums_up = true};
+    csp_window_builder_add(&builder, before, sizeof before / sizeof *before);
+    add_loops(&builder, CSP_RUN_BRANCHES_MAX + 1024);
+    csp_window_builder_add(&builder, after, sizeof after / sizeof *after);
+    csp_window_builder_end(&builder, CSP_RUN_TRACE_OFF);
+
+    const struct csp_run *run = windows.runs.data;
+    assert_int_equal(windows.windows.len, 2);
+    assert_true(windows.windows.data[0].goes_on && windows.windows.data[1].continues);
+    assert_int_equal(run[0].branch_len + run[1].branch_len, builder.stats.branches);
+    assert_int_equal(run[0].ranges + run[1].ranges, builder.stats.ranges);
+    assert_int_equal(run[0].end, 0x1000);
+    assert_int_equal(run[1].start, 0x1000);
+    assert_int_equal(run[1].end, 0x1010);
     csp_windows_free(&windows);
 }
 
@@ -401,6 +495,9 @@ int main(void)
         cmocka_unit_test(untraced_contexts_are_the_recorded_thread),
         cmocka_unit_test(what_lost_its_end_is_cut),
         cmocka_unit_test(a_window_is_kept_until_it_is_complete),
+        cmocka_unit_test(an_incomplete_window_moves_to_another_list),
+        cmocka_unit_test(a_long_window_goes_on_as_another_at_its_next_run),
+        cmocka_unit_test(a_run_without_end_goes_on_as_another),
         cmocka_unit_test(windows_on_both_sides_of_a_doubtful_place_may_be_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
