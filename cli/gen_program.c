@@ -1,8 +1,9 @@
 /* csprof bundle, gen, merge, validate and collect --live, for the program that has no libLLVM:
  * starts the one that has.
  *
- * Loading libLLVM takes longer than decoding a small recording, and only these need it. So it is
- * linked with csprof-gen alone, which knows every command and is installed out of sight. */
+ * Only these need libLLVM, of which they have 15 MB within them where its archives are at hand, and
+ * loading it takes longer than decoding a small recording where they are not. So it is linked with
+ * csprof-gen alone, which knows every command and is installed out of sight. */
 #include "cli/collect_options.h"
 
 #include "base/alloc.h"

@@ -11,8 +11,8 @@ if(NOT CSPROF_RECORDER_ONLY)
   add_library(opencsd INTERFACE)
   target_include_directories(opencsd SYSTEM INTERFACE ${OPENCSD_INCLUDE})
   # A program with the property OPENCSD_INSIDE has OpenCSD and the C++ library within itself: to load and
-  # relocate them takes longer than to decode a thousand windows. Not one with libLLVM, which has a C++
-  # library, too.
+  # relocate them takes longer than to decode a thousand windows. Not one that loads libLLVM, which loads
+  # a C++ library, too.
   find_library(OPENCSD_C_ARCHIVE libopencsd_c_api.a)
   find_library(OPENCSD_ARCHIVE libopencsd.a)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
@@ -31,7 +31,7 @@ if(NOT CSPROF_RECORDER_ONLY)
     PATHS /usr/lib/llvm-${CSPROF_LLVM_MAJOR}/lib)
   add_library(llvm INTERFACE)
   target_include_directories(llvm SYSTEM INTERFACE ${LLVM_INCLUDE})
-  target_link_libraries(llvm INTERFACE ${LLVM_LIBRARY})
+  include(cmake/llvm_inside.cmake)
 endif()
 if(CSPROF_TESTS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)  # libcmocka-dev
