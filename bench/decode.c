@@ -130,10 +130,11 @@ static struct seconds decode(const struct csp_trace_input *input, csp_engine_cre
         struct seconds began = now();
         for (size_t c = 0; c < stream->chunks.len; c++) {
             const struct csp_chunk *chunk = &stream->chunks.data[c];
-            for (size_t p = 0; p < chunk->piece_count; p++) {
-                csp_engine_feed(engine, chunk->pieces[p].data, chunk->pieces[p].size);
-                *bytes += chunk->pieces[p].size;
+            for (uint32_t p = 0; p < chunk->piece_count; p++) {
+                const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
+                csp_engine_feed(engine, piece.data, piece.size);
             }
+            *bytes += chunk->size;
             csp_engine_flush(engine);
         }
         add_since(&seconds, began);
@@ -204,13 +205,14 @@ static struct seconds read_packets(const struct csp_trace_input *input, uint64_t
             }
         struct seconds began = now();
         for (size_t c = 0; c < stream->chunks.len; c++) {
-            for (size_t p = 0; p < stream->chunks.data[c].piece_count; p++) {
-                const struct csp_aux_piece *piece = &stream->chunks.data[c].pieces[p];
+            const struct csp_chunk *chunk = &stream->chunks.data[c];
+            for (uint32_t p = 0; p < chunk->piece_count; p++) {
+                const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
                 uint32_t used = 0;
-                size_t size = stream->formatted ? piece->size / 16 * 16 : piece->size;
-                ocsd_dt_process_data(tree, OCSD_OP_DATA, 0, (uint32_t)size, piece->data, &used);
-                *bytes += piece->size;
+                size_t size = stream->formatted ? piece.size / 16 * 16 : piece.size;
+                ocsd_dt_process_data(tree, OCSD_OP_DATA, 0, (uint32_t)size, piece.data, &used);
             }
+            *bytes += chunk->size;
         }
         uint32_t used = 0;
         ocsd_dt_process_data(tree, OCSD_OP_EOT, 0, 0, NULL, &used);

@@ -1,4 +1,5 @@
 #include "base/big_vec.h"
+#include "decode/recording_chunks.h"
 #include "decode/recording_private.h"
 
 #include <inttypes.h>
@@ -98,110 +99,11 @@ static void explain(const struct csp_recording *recording, const struct csp_stre
              stream->name, why, bytes);
 }
 
-/* Whether a piece begins with A-Sync, as does the first after the trace unit was enabled. */
-static bool begins_with_sync(const struct csp_aux_piece *piece)
-{
-    enum { ZEROES = 11 };
-    uint64_t i = 0;
-    while (i < piece->size && i < ZEROES && !piece->data[i])
-        i++;
-    return i == ZEROES && i < piece->size && piece->data[i] == 0x80;
-}
-
-/* A TRBE that is full is emptied while the trace unit runs: what comes next begins where the last
- * piece ended, be it within a packet. A formatted buffer begins with a whole frame, and there perf
- * and we alike reset the decoder. */
-static bool continues(const struct csp_recording *recording, struct csp_stream *stream,
-                      const struct csp_aux_fragment *fragment)
-{
-    if (stream->formatted || !stream->chunks.len || !fragment->piece_count)
-        return false;
-    const struct csp_aux_piece *pieces = recording->contents.aux.pieces.data;
-    struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
-    const struct csp_aux_fragment *last = &recording->contents.aux.fragments.data[chunk->fragment];
-    const struct csp_aux_piece *end = &pieces[last->piece_first + last->piece_count - 1];
-    const struct csp_aux_piece *piece = &pieces[fragment->piece_first];
-    /* What lay between was not announced, and may have been the rest of a window. */
-    chunk->lost |= piece->aux_offset != end->aux_offset + end->size;
-    /* … be it of no size, told by a record that was lost, too. */
-    bool enabled = begins_with_sync(piece);
-    chunk->lost |= enabled && fragment->after_loss;
-    return !chunk->lost && !chunk->holes && !enabled;
-}
-
-/* How a fragment lost trace. A TRBE that has no room stops, so that the newest is missing; an ETR
- * or ETF that was given less room than it has trace keeps the newest (tmc_update_etr_buffer), and
- * what is missing at its beginning does no harm. PARTIAL and COLLISION do not tell where. */
-static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct csp_aux_piece *last)
-{
-    return (fragment->raw && fragment->flags & CSP_AUX_TRUNCATED) ||
-           last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
-}
-
-/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
- * `*since` is the time of the record before in the fragment's ring. */
-static void add_chunks(struct csp_recording *recording, struct csp_stream *stream,
-                       uint32_t fragment_number, uint64_t *since)
-{
-    const struct csp_auxtrace *aux = &recording->contents.aux;
-    const struct csp_aux_fragment *fragment = &aux->fragments.data[fragment_number];
-    const struct csp_aux_piece *pieces = aux->pieces.data + fragment->piece_first;
-    if (!fragment->piece_count) { /* there was no room at all */
-        if (stream->chunks.len && fragment->raw)
-            stream->chunks.data[stream->chunks.len - 1].lost = true;
-        return;
-    }
-    for (uint32_t i = 0; i < fragment->piece_count; i++) {
-        if (i && pieces[i].aux_offset == pieces[i - 1].aux_offset + pieces[i - 1].size) {
-            stream->chunks.data[stream->chunks.len - 1].piece_count++;
-            continue;
-        }
-        if (i)
-            stream->chunks.data[stream->chunks.len - 1].lost = true;
-        struct csp_chunk chunk = {
-            .pieces = &pieces[i],
-            .piece_count = 1,
-            .time = fragment->time,
-            .since = *since,
-            .fragment = fragment_number,
-            .pid = fragment->pid,
-            .tid = fragment->tid,
-            .lost = lost_at_end(fragment, &pieces[fragment->piece_count - 1]),
-            .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
-            .continues = !i && continues(recording, stream, fragment),
-            .unsure = fragment->after_loss,
-        };
-        csp_big_vec_push(&stream->chunks, chunk);
-        *since = fragment->time ? fragment->time : UINT64_MAX;
-    }
-}
-
-/* What is stored behind the queue's last piece and not announced may be the rest of its window, if
- * it is more than what perf fills up to a multiple of 8 bytes. */
-static void end_stream(const struct csp_recording *recording, const struct csp_aux_queue *queue,
-                       struct csp_stream *stream)
-{
-    const struct csp_aux_fragment *fragments = recording->contents.aux.fragments.data;
-    uint32_t last = queue->fragment_first + queue->fragment_count - 1;
-    struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len - 1];
-    while (last > queue->fragment_first && !fragments[last].piece_count)
-        last--;
-    if (stream->formatted || chunk->fragment != last)
-        return;
-    const struct csp_aux_piece *piece =
-        &recording->contents.aux.pieces
-             .data[fragments[last].piece_first + fragments[last].piece_count - 1];
-    chunk->lost |= piece->aux_offset + piece->size + 8 <= queue->end;
-}
-
 /* The CPU that a raw fragment was traced on, or the one that stored a formatted one. */
 static uint32_t home_of(const struct csp_aux_queue *queue, const struct csp_aux_fragment *fragment)
 {
     return queue->cpu != CSP_NO_TID ? queue->cpu : fragment->cpu;
 }
-
-/* Fragments of one stream, in order: numbers in csp_auxtrace.fragments. */
-typedef CSP_VEC(uint32_t) fragment_list;
 
 /* "AUX queue 3", or "AUX queues 0 to 3". */
 static char *name_of(uint32_t first, uint32_t last)
@@ -210,29 +112,7 @@ static char *name_of(uint32_t first, uint32_t last)
                          : csp_asprintf("AUX queues %" PRIu32 " to %" PRIu32, first, last);
 }
 
-/* Puts the trace of all fragments into chunks, and names the stream by the rings that it comes
- * from: there are many fragments, so they are looked at once. Returns how many bytes there are. */
-static uint64_t fill_stream(struct csp_recording *recording, const fragment_list *fragments,
-                            struct csp_stream *stream)
-{
-    const struct csp_auxtrace *aux = &recording->contents.aux;
-    uint64_t *since = csp_calloc(aux->queues.len, sizeof *since), bytes = 0;
-    uint32_t first = UINT32_MAX, last = 0;
-    csp_big_vec_reserve(&stream->chunks, fragments->len);
-    for (size_t i = 0; i < fragments->len; i++) {
-        const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[i]];
-        uint32_t idx = aux->queues.data[fragment->queue].idx;
-        first = idx < first ? idx : first;
-        last = idx > last ? idx : last;
-        bytes += fragment->found;
-        add_chunks(recording, stream, fragments->data[i], &since[fragment->queue]);
-    }
-    free(since);
-    stream->name = keep(recording, name_of(first, last));
-    return bytes;
-}
-
-static void make_stream(struct csp_recording *recording, const fragment_list *fragments,
+static void make_stream(struct csp_recording *recording, const csp_fragment_list *fragments,
                         struct csp_diag *diag)
 {
     const struct csp_auxtrace *aux = &recording->contents.aux;
@@ -242,19 +122,20 @@ static void make_stream(struct csp_recording *recording, const fragment_list *fr
     uint32_t home = home_of(queue, fragment);
     struct csp_stream stream = {.formatted = !raw,
                                 .source_first = (uint32_t)recording->trace.sources.len};
-    uint64_t bytes = fill_stream(recording, fragments, &stream);
+    struct csp_stream_contents contents =
+        csp_stream_fill(&stream, aux, fragments, &recording->trace.arena);
+    stream.name = keep(recording, name_of(contents.first_ring, contents.last_ring));
     const struct csp_cs_etm_cpu *cpu = csp_cs_etm_info_cpu(&aux->cs_etm, home);
     if (!raw)
         add_formatted_sources(recording, &stream, home);
     else if (cpu && can_decode(cpu))
         add_source(recording, &stream, cpu);
-    if (stream.source_count && bytes) {
-        end_stream(recording, queue, &stream);
+    if (stream.source_count && contents.bytes) {
         csp_vec_push(&recording->trace.streams, stream);
         return;
     }
-    if (bytes)
-        explain(recording, &stream, home, bytes, diag);
+    if (contents.bytes)
+        explain(recording, &stream, home, contents.bytes, diag);
     recording->trace.sources.len = stream.source_first;
     csp_big_vec_free(&stream.chunks);
 }
@@ -266,7 +147,7 @@ static void make_streams_of_ring(struct csp_recording *recording, const struct c
 {
     const struct csp_aux_fragment *all = recording->contents.aux.fragments.data;
     uint32_t end = queue->fragment_first + queue->fragment_count;
-    fragment_list fragments = {0};
+    csp_fragment_list fragments = {0};
     for (uint32_t first = queue->fragment_first; first < end; first++) {
         if (taken[first])
             continue;
@@ -321,7 +202,7 @@ static int by_time(const void *a, const void *b, void *all)
 
 /* Adds all of a ring, of which nothing needs to be looked at. */
 static void add_by_time(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
-                        fragment_list *list, bool *in_order)
+                        csp_fragment_list *list, bool *in_order)
 {
     const struct csp_aux_fragment *all = aux->fragments.data;
     uint32_t first = queue->fragment_first;
@@ -333,7 +214,7 @@ static void add_by_time(const struct csp_auxtrace *aux, const struct csp_aux_que
 /* Adds what is in frames of a ring; false when some of it has no time. `*in_order`: by time all
  * are, as most often, when they are one CPU's. */
 static bool add_formatted(const struct csp_auxtrace *aux, const struct csp_aux_queue *queue,
-                          fragment_list *list, bool *in_order)
+                          csp_fragment_list *list, bool *in_order)
 {
     const struct csp_aux_fragment *all = aux->fragments.data;
     bool timed = true;
@@ -361,7 +242,7 @@ static void make_stream_of_sink(struct csp_recording *recording, uint32_t sink, 
                                 struct csp_diag *diag)
 {
     const struct csp_auxtrace *aux = &recording->contents.aux;
-    fragment_list fragments = {0};
+    csp_fragment_list fragments = {0};
     bool timed = true, in_order = true;
     for (size_t q = 0; q < aux->queues.len; q++) {
         const struct csp_aux_queue *queue = &aux->queues.data[q];
@@ -418,9 +299,8 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
             continue;
         uint64_t since = last ? last->time : 0;
         last = snapshot;
-        struct csp_aux_piece *piece = csp_arena_alloc(&recording->trace.arena, sizeof *piece);
-        *piece = (struct csp_aux_piece){.data = snapshot->data, .size = snapshot->size};
-        csp_big_vec_push(&stream.chunks, (struct csp_chunk){.pieces = piece,
+        csp_big_vec_push(&stream.chunks, (struct csp_chunk){.data = snapshot->data,
+                                                            .size = snapshot->size,
                                                             .piece_count = 1,
                                                             .time = snapshot->time,
                                                             .since = since,
@@ -446,7 +326,7 @@ static void make_snapshot_streams(struct csp_recording *recording)
 
 void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag *diag)
 {
-    const struct csp_auxtrace *aux = &recording->contents.aux;
+    struct csp_auxtrace *aux = &recording->contents.aux;
     if (!aux->has_info || aux->type != CSP_AUXTRACE_CS_ETM)
         return;
     bool *taken = csp_calloc(aux->fragments.len + 1, sizeof *taken);
@@ -454,5 +334,6 @@ void csp_recording_make_streams(struct csp_recording *recording, struct csp_diag
     for (size_t i = 0; i < aux->queues.len; i++)
         make_streams_of_ring(recording, &aux->queues.data[i], taken, diag);
     free(taken);
+    csp_auxtrace_forget(aux);
     make_snapshot_streams(recording);
 }

@@ -211,7 +211,7 @@ static int add_sources(struct csp_snapshot *snapshot, struct csp_stream *stream)
 /* A buffer may be in several files, separated by ';' or ','. */
 static int add_pieces(struct csp_snapshot *snapshot, struct csp_stream *stream, const char *names)
 {
-    CSP_VEC(struct csp_aux_piece) pieces = {0};
+    CSP_VEC(struct csp_trace_piece) pieces = {0};
     char *copy = csp_strdup(names), *rest = copy, *name;
     int error = 0;
     while (!error && (name = strsep(&rest, ";,"))) {
@@ -221,17 +221,12 @@ static int add_pieces(struct csp_snapshot *snapshot, struct csp_stream *stream, 
             continue;
         error = map_file(snapshot, name, &file);
         if (!error)
-            csp_vec_push(&pieces, (struct csp_aux_piece){.data = file->data, .size = file->size});
+            csp_vec_push(&pieces, (struct csp_trace_piece){.data = file->data, .size = file->size});
     }
     free(copy);
-    struct csp_aux_piece *kept =
-        csp_arena_alloc(&snapshot->trace.arena, (pieces.len + 1) * sizeof *kept);
-    if (pieces.len)
-        memcpy(kept, pieces.data, pieces.len * sizeof *kept);
-    csp_big_vec_push(&stream->chunks, (struct csp_chunk){.pieces = kept,
-                                                         .piece_count = (uint32_t)pieces.len,
-                                                         .pid = CSP_NOBODY,
-                                                         .tid = CSP_NOBODY});
+    struct csp_chunk chunk = {.pid = CSP_NOBODY, .tid = CSP_NOBODY};
+    csp_chunk_take_pieces(&chunk, pieces.data, (uint32_t)pieces.len, &snapshot->trace.arena);
+    csp_big_vec_push(&stream->chunks, chunk);
     csp_vec_free(&pieces);
     return error;
 }

@@ -271,13 +271,13 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
 {
     uint64_t offset = 0;
     int error = 0;
-    for (size_t i = 0; i < chunk->piece_count && offset < slice->end && error >= 0; i++) {
-        const struct csp_aux_piece *piece = &chunk->pieces[i];
+    for (uint32_t i = 0; i < chunk->piece_count && offset < slice->end && error >= 0; i++) {
+        const struct csp_trace_piece piece = csp_chunk_piece(chunk, i);
         uint64_t from = slice->begin > offset ? slice->begin - offset : 0;
-        uint64_t to = slice->end - offset < piece->size ? slice->end - offset : piece->size;
+        uint64_t to = slice->end - offset < piece.size ? slice->end - offset : piece.size;
         if (from < to)
-            error = feed_piece(worker, chunk, piece->data + from, to - from);
-        offset += piece->size;
+            error = feed_piece(worker, chunk, piece.data + from, to - from);
+        offset += piece.size;
     }
     if (error >= 0 && !slice->goes_on)
         error = csp_engine_flush(worker->engine);
@@ -302,8 +302,7 @@ static bool make_key(struct worker *worker, const struct csp_chunk *chunk,
     if (worker->code_epoch != worker->code->epoch)
         csp_window_memo_forget(worker->memo);
     worker->code_epoch = worker->code->epoch;
-    return csp_window_key_make(&worker->key, worker->readers, chunk->pieces[0].data,
-                               chunk->pieces[0].size, chunk->tid);
+    return csp_window_key_make(&worker->key, worker->readers, chunk->data, chunk->size, chunk->tid);
 }
 
 /* The chunk's window is one that was decoded before; the engine does not get to see it. */
@@ -314,9 +313,9 @@ static bool recall(struct worker *worker, const struct csp_chunk *chunk, bool *l
     if (!csp_window_memo_recall(worker->memo, &worker->key, offset, builder, learn))
         return false;
     for (uint32_t i = 0; i < worker->stream->source_count; i++)
-        worker->builders[i].offset_shift += chunk->pieces[0].size;
+        worker->builders[i].offset_shift += chunk->size;
     worker->recalled++;
-    worker->recalled_bytes += chunk->pieces[0].size;
+    worker->recalled_bytes += chunk->size;
     return true;
 }
 
@@ -352,7 +351,7 @@ static int decode_chunks(struct worker *worker, const struct csp_trace_unit *uni
     int error = 0;
     for (uint32_t i = unit->chunk_first; i < unit->chunk_last && offset < end && error >= 0; i++) {
         const struct csp_chunk *chunk = &worker->stream->chunks.data[i];
-        uint64_t size = csp_chunk_size(chunk), next = offset + size;
+        uint64_t size = chunk->size, next = offset + size;
         struct slice slice = {
             .begin = begin > offset ? begin - offset : 0,
             .end = end < next ? end - offset : size,

@@ -2,6 +2,24 @@
 
 #include "base/big_vec.h"
 
+#include <string.h>
+
+void csp_chunk_take_pieces(struct csp_chunk *chunk, const struct csp_trace_piece *pieces,
+                           uint32_t count, struct csp_arena *arena)
+{
+    chunk->piece_count = count;
+    chunk->size = 0;
+    for (uint32_t i = 0; i < count; i++)
+        chunk->size += pieces[i].size;
+    if (count == 1) {
+        chunk->data = pieces->data;
+    } else if (count) {
+        struct csp_trace_piece *kept = csp_arena_alloc(arena, count * sizeof *kept);
+        memcpy(kept, pieces, count * sizeof *kept);
+        chunk->pieces = kept;
+    }
+}
+
 void csp_trace_input_free(struct csp_trace_input *input)
 {
     for (size_t i = 0; i < input->streams.len; i++)

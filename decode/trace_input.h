@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "decode/trace/engine.h"
-#include "perfdata/aux_piece.h"
 
 #define CSP_NOBODY UINT32_MAX /* a cpu or thread that is not known, or not a single one */
 
@@ -22,13 +21,22 @@ struct csp_source {
     struct csp_trace_config config;
 };
 
+/* Bytes of trace that lie together. */
+struct csp_trace_piece {
+    const uint8_t *data;
+    uint64_t size;
+};
+
 struct csp_chunk {
-    const struct csp_aux_piece *pieces; /* in order, without gaps between them */
-    uint64_t time;                      /* of the record that announced it; 0: not known */
+    union {
+        const uint8_t *data;                  /* of a single piece, as most often, or … */
+        const struct csp_trace_piece *pieces; /* … in order, without gaps between them */
+    };
+    uint64_t size;  /* of all pieces */
+    uint64_t time;  /* of the record that announced it; 0: not known */
     uint64_t since; /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
                      * not known */
     uint32_t piece_count;
-    uint32_t fragment; /* number of that AUX record in csp_auxtrace.fragments; 0 in snapshots */
     uint32_t pid, tid; /* whose trace, if of a single thread */
     bool lost;         /* the recorder lost trace at its end */
     bool holes;        /* … and somewhere within: none of its windows is known to be whole */
@@ -61,14 +69,15 @@ struct csp_trace_input {
     struct csp_arena arena; /* names, and pieces of snapshots */
 };
 
-static inline uint64_t csp_chunk_size(const struct csp_chunk *chunk)
+static inline struct csp_trace_piece csp_chunk_piece(const struct csp_chunk *chunk, uint32_t number)
 {
-    uint64_t size = 0;
-    for (uint32_t i = 0; i < chunk->piece_count; i++)
-        size += chunk->pieces[i].size;
-    return size;
+    return chunk->piece_count == 1 ? (struct csp_trace_piece){chunk->data, chunk->size}
+                                   : chunk->pieces[number];
 }
 
+/* Makes the pieces those of a chunk, which remembers them in `arena` where there are several. */
+void csp_chunk_take_pieces(struct csp_chunk *chunk, const struct csp_trace_piece *pieces,
+                           uint32_t count, struct csp_arena *arena);
 void csp_trace_input_free(struct csp_trace_input *input);
 
 #endif

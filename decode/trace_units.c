@@ -62,17 +62,17 @@ static uint64_t find_enabling(const struct csp_stream *stream, const struct csp_
     csp_packet_reader_init(&reader, config);
     for (uint32_t c = unit->chunk_first; c < unit->chunk_last; c++) {
         const struct csp_chunk *chunk = &stream->chunks.data[c];
-        for (size_t p = 0; p < chunk->piece_count && offset < end; p++) {
-            const struct csp_aux_piece *piece = &chunk->pieces[p];
+        for (uint32_t p = 0; p < chunk->piece_count && offset < end; p++) {
+            const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
             uint64_t from = begin > offset ? begin - offset : 0;
-            uint64_t to = end - offset < piece->size ? end - offset : piece->size;
-            const uint8_t *at = piece->data + from, *limit = piece->data + piece->size;
-            while (from < to && (at = find_async(at, piece->data + to, limit))) {
-                if (is_enabling(&reader, piece->data, at, limit))
-                    return offset + (uint64_t)(at - piece->data);
+            uint64_t to = end - offset < piece.size ? end - offset : piece.size;
+            const uint8_t *at = piece.data + from, *limit = piece.data + piece.size;
+            while (from < to && (at = find_async(at, piece.data + to, limit))) {
+                if (is_enabling(&reader, piece.data, at, limit))
+                    return offset + (uint64_t)(at - piece.data);
                 at++;
             }
-            offset += piece->size;
+            offset += piece.size;
         }
     }
     return end;
@@ -117,8 +117,7 @@ static void cut_section(const struct csp_stream *stream, struct csp_trace_unit s
         section.is_first = false;
         section.begin = section.end;
         while (section.begin < section.size &&
-               (first = csp_chunk_size(&stream->chunks.data[section.chunk_first])) <=
-                   section.begin) {
+               (first = stream->chunks.data[section.chunk_first].size) <= section.begin) {
             section.chunk_first++;
             section.offset += first;
             section.begin -= first;
@@ -145,7 +144,7 @@ static void cut_stream(const struct csp_trace_input *input, uint32_t number, csp
     for (uint32_t i = 0; i < stream->chunks.len;) {
         struct csp_trace_unit section = {.stream = number, .chunk_first = i};
         do
-            section.size += csp_chunk_size(&stream->chunks.data[i++]);
+            section.size += stream->chunks.data[i++].size;
         while (i < stream->chunks.len && stream->chunks.data[i].continues);
         bool slice = can_slice && section.size >= 2 * UNIT_BYTES;
         if (slice || unit.size + section.size > UNIT_BYTES)
@@ -170,7 +169,7 @@ void csp_trace_units_make(const struct csp_trace_input *input, bool whole, csp_t
         const struct csp_stream *stream = &input->streams.data[i];
         struct csp_trace_unit unit = {.stream = i, .chunk_last = (uint32_t)stream->chunks.len};
         for (size_t c = 0; whole && c < stream->chunks.len; c++)
-            unit.size += csp_chunk_size(&stream->chunks.data[c]);
+            unit.size += stream->chunks.data[c].size;
         if (whole)
             csp_vec_push(units, unit);
         else

@@ -173,13 +173,20 @@ void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag)
     tell(aux, diag);
 }
 
-void csp_auxtrace_free(struct csp_auxtrace *aux)
+void csp_auxtrace_forget(struct csp_auxtrace *aux)
 {
-    csp_cs_etm_info_free(&aux->cs_etm);
-    csp_vec_free(&aux->queues);
+    for (size_t i = 0; i < aux->queues.len; i++)
+        aux->queues.data[i].fragment_count = 0;
     csp_big_vec_free(&aux->fragments);
     csp_big_vec_free(&aux->pieces);
     csp_big_vec_free(&aux->chunks);
+}
+
+void csp_auxtrace_free(struct csp_auxtrace *aux)
+{
+    csp_cs_etm_info_free(&aux->cs_etm);
+    csp_auxtrace_forget(aux);
+    csp_vec_free(&aux->queues);
     csp_vec_free(&aux->hw_ids);
     csp_vec_free(&aux->losses);
     csp_map_free(&aux->idx_of_id);

@@ -9,7 +9,6 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "perfdata/aux_piece.h"
 #include "perfdata/record.h"
 
 /* ---- AUXTRACE_INFO ---- */
@@ -78,6 +77,13 @@ const struct csp_cs_etm_cpu *csp_cs_etm_info_cpu(const struct csp_cs_etm_info *i
 void csp_cs_etm_info_free(struct csp_cs_etm_info *info);
 
 /* ---- trace bytes ---- */
+
+/* Bytes of trace that lie together in a file. */
+struct csp_aux_piece {
+    const uint8_t *data;
+    uint64_t size;
+    uint64_t aux_offset; /* in the ring's stream */
+};
 
 /* What one AUX record announced. */
 struct csp_aux_fragment {
@@ -148,6 +154,9 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
 void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more);
 /* Joins what was added; warns of what is missing. */
 void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag);
+/* Fragments and pieces are of no more use, because their trace is known elsewhere: there is as much
+ * memory in them as in all else that is kept of a recording. */
+void csp_auxtrace_forget(struct csp_auxtrace *aux);
 void csp_auxtrace_free(struct csp_auxtrace *aux);
 
 #endif

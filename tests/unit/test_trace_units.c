@@ -27,7 +27,6 @@ static void put_window(uint8_t *at)
 struct trace {
     struct csp_trace_input input;
     struct csp_chunk chunks[8];
-    struct csp_aux_piece pieces[8];
     uint8_t bytes[MANY * WINDOW];
 };
 
@@ -41,9 +40,10 @@ static struct trace *make_trace(const size_t *sizes, bool continued, bool format
         put_window(trace->bytes + i * WINDOW);
     do {
         size_t size = sizes[count] ? sizes[count] : sizeof trace->bytes - at;
-        trace->pieces[count] = (struct csp_aux_piece){.data = trace->bytes + at, .size = size};
-        struct csp_chunk chunk = {
-            .pieces = &trace->pieces[count], .piece_count = 1, .continues = continued && count};
+        struct csp_chunk chunk = {.data = trace->bytes + at,
+                                  .size = size,
+                                  .piece_count = 1,
+                                  .continues = continued && count};
         csp_big_vec_push(&stream.chunks, chunk);
         at += size;
     } while (sizes[count++]);
