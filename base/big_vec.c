@@ -121,6 +121,24 @@ void *csp_big_resize(void *block, size_t before, size_t after)
     return other;
 }
 
+/* Where in a mapping its large pages end that only have what is before `place` in the block. But
+ * for the first page, which tells what the mapping is. */
+static size_t end_of_pages(size_t place)
+{
+    size_t end = (place + sizeof(struct room)) / LARGE_PAGE * LARGE_PAGE;
+    size_t first = (size_t)sysconf(_SC_PAGESIZE);
+    return end > first ? end : first;
+}
+
+void csp_big_done(const void *block, size_t size, size_t before, size_t done)
+{
+    size_t begin = end_of_pages(before), end = end_of_pages(done);
+    if (!is_mapped(size) || begin >= end)
+        return;
+    struct room *room = room_of((void *)(uintptr_t)block);
+    madvise((char *)room + begin, end - begin, room->file >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
 void csp_big_free(void *block, size_t size)
 {
     if (!is_mapped(size)) {

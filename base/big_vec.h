@@ -3,7 +3,7 @@
  * any size can be read on any machine.
  *
  * The file has no name, and lies in $TMPDIR or /var/tmp. Where there is no room in it, memory is
- * taken.
+ * taken. Who goes through an array for the last time gives its memory back on the way.
  */
 #ifndef CSP_BASE_BIG_VEC_H
 #define CSP_BASE_BIG_VEC_H
@@ -17,6 +17,9 @@ enum { CSP_BIG_MAPPED = 2 << 20 /* blocks from this size on have a mapping of th
 /* Resizes a block of `before` bytes to `after`; the first of them stay. null and 0 at first. */
 void *csp_big_resize(void *block, size_t before, size_t after) __attribute__((returns_nonnull));
 void csp_big_free(void *block, size_t size);
+/* The first `done` bytes of a block of `size` bytes will not be read any more, which was told
+ * before of the first `before`: gives back what large pages they fill. */
+void csp_big_done(const void *block, size_t size, size_t before, size_t done);
 
 /* How many elements of `size` bytes there shall be room for where `need` do not fit into what is
  * there for `had`. Where a block grows in its place, it need not grow by much at once. */
@@ -61,6 +64,11 @@ static inline size_t csp_big_room(size_t had, size_t need, size_t size)
         }                                                                                          \
         (more)->len = 0;                                                                           \
     } while (0)
+
+/* The same of elements. They are undefined then; the array is to be freed, not to be changed. */
+#define csp_big_vec_done(vec, before, done)                                                        \
+    csp_big_done((vec)->data, (vec)->cap * sizeof *(vec)->data, (before) * sizeof *(vec)->data,    \
+                 (done) * sizeof *(vec)->data)
 
 #define csp_big_vec_free(vec)                                                                      \
     do {                                                                                           \

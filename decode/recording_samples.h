@@ -36,7 +36,8 @@ struct csp_recording_samples_options {
     uint64_t period;      /* instructions per sample cut from a trace without pauses; 0: cut none */
 };
 
-/* Decodes the trace, stitches, and delivers every pause sample and every sample with a branch
+/* Can be called once: what is known of the recording's windows and samples is forgotten on the way.
+ * Decodes the trace, stitches, and delivers every pause sample and every sample with a branch
  * stack, by stream and in time order. Errors: those of decoding, and negative returns of `sample`
  * and tee. A recording without any sample delivers none: no error here. */
 int csp_recording_samples(struct csp_recording *recording,

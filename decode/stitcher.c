@@ -1,6 +1,7 @@
 #include "decode/stitcher.h"
 
 #include "base/alloc.h"
+#include "base/big_vec.h"
 #include "base/search.h"
 #include "decode/stitch_delivery.h"
 
@@ -21,8 +22,9 @@ struct pending {
     CSP_VEC(struct csp_held_window) windows;
     CSP_VEC(struct csp_stitch_window) keys; /* one per window */
     uint64_t branches;                      /* in the windows */
-    size_t next_pause;
-    const struct csp_chunk *chunk; /* the last one with windows */
+    size_t next_pause, next_resume;         /* the first that is not done with */
+    const struct csp_chunk *chunk; /* the last one with windows; it may be forgotten, but for … */
+    uint64_t chunk_time;           /* … its time */
     uint64_t before[2];            /* times of those before it, the later first */
 };
 
@@ -56,7 +58,7 @@ static size_t count_pauses(const struct pending *pending, bool last)
     if (last)
         return left;
     const struct csp_stitch_pause *pauses = pending->stream->pauses.data + pending->next_pause;
-    uint64_t chunk_time = pending->chunk ? pending->chunk->time : 0;
+    uint64_t chunk_time = pending->chunk_time;
     size_t most = pending->keys.len * PAUSES_PER_WINDOW;
     size_t count = 0;
     while (count < left && count < most && pauses[count].time <= chunk_time)
@@ -111,28 +113,17 @@ static void drop_windows(struct csp_stitcher *stitcher, struct pending *pending,
     pending->keys.len -= count;
 }
 
-/* The first resume that is not older than the last pause that is done with. */
-static size_t find_resume(const struct pending *pending)
-{
-    const struct csp_pause_stream *stream = pending->stream;
-    if (!pending->next_pause)
-        return 0;
-    uint64_t time = stream->pauses.data[pending->next_pause - 1].time;
-    return csp_lower_bound(stream->resumes.data, stream->resumes.len, time, time);
-}
-
 static struct csp_stitch_stream batch_of(const struct csp_stitcher *stitcher,
                                          const struct pending *pending, bool last)
 {
     const struct csp_pause_stream *stream = pending->stream;
-    size_t first_resume = find_resume(pending);
     return (struct csp_stitch_stream){
         .windows = pending->keys.data,
         .window_len = (uint32_t)pending->keys.len,
         .pauses = stream->pauses.data + pending->next_pause,
         .pause_len = (uint32_t)count_pauses(pending, last),
-        .resumes = stream->resumes.data + first_resume,
-        .resume_len = (uint32_t)(stream->resumes.len - first_resume),
+        .resumes = stream->resumes.data + pending->next_resume,
+        .resume_len = (uint32_t)(stream->resumes.len - pending->next_resume),
         .losses = stream->losses.data,
         .loss_len = (uint32_t)stream->losses.len,
         .switches = stream->switches.data,
@@ -182,6 +173,23 @@ static struct cut find_cut(const struct pending *pending, const struct csp_stitc
     return cut;
 }
 
+/* The next `count` pauses are done with, and so are the resumes that are older than the last one.
+ */
+static void drop_pauses(struct pending *pending, size_t count)
+{
+    const struct csp_pause_stream *stream = pending->stream;
+    size_t pause = pending->next_pause, resume = pending->next_resume;
+    if (!count)
+        return;
+    uint64_t time = stream->pauses.data[pause + count - 1].time;
+    pending->next_pause += count;
+    pending->next_resume +=
+        csp_lower_bound(stream->resumes.data + resume, stream->resumes.len - resume, time, time);
+    csp_big_vec_done(&stream->pauses, pause, pending->next_pause);
+    csp_big_vec_done(&stream->refs, pause, pending->next_pause);
+    csp_big_vec_done(&stream->resumes, resume, pending->next_resume);
+}
+
 static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, bool last)
 {
     struct csp_stitch_stream batch = batch_of(stitcher, pending, last);
@@ -201,7 +209,7 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
     int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     give_back(stitcher, &done);
     free(pairs);
-    pending->next_pause += cut.pauses;
+    drop_pauses(pending, cut.pauses);
     drop_windows(stitcher, pending, cut.windows, cut.used);
     return error;
 }
@@ -273,8 +281,9 @@ static void enter_chunk(struct pending *pending, const struct csp_chunk *chunk)
     if (pending->chunk == chunk)
         return;
     pending->before[1] = pending->before[0];
-    pending->before[0] = pending->chunk ? pending->chunk->time : 0;
+    pending->before[0] = pending->chunk_time;
     pending->chunk = chunk;
+    pending->chunk_time = chunk->time;
 }
 
 static int add_windows(struct csp_stitcher *stitcher, struct csp_trace_part *part,

@@ -1,5 +1,6 @@
 #include "decode/trace_decode.h"
 
+#include "base/big_vec.h"
 #include "base/ordered.h"
 #include "decode/trace/native/native_engine.h"
 #include "decode/trace_part.h"
@@ -490,13 +491,22 @@ static int use_early(struct worker *worker, struct csp_part *part)
     return error;
 }
 
+/* The chunks before those of a unit that was taken, the units before it having been. */
+static void forget_chunks(const struct decoding *decoding, const struct csp_trace_unit *unit)
+{
+    const struct csp_stream *stream = &decoding->input->streams.data[unit->stream];
+    bool is_first = unit == decoding->units.data || unit[-1].stream != unit->stream;
+    if (!is_first)
+        csp_big_vec_done(&stream->chunks, unit[-1].chunk_first, unit->chunk_first);
+}
+
 static int take_part(void *user, size_t number, unsigned slot)
 {
     struct decoding *decoding = user;
-    (void)number;
     int error = use_part(decoding, decoding->parts[slot]);
     csp_trace_part_release(&decoding->parts[slot]->base);
     decoding->parts[slot] = NULL;
+    forget_chunks(decoding, &decoding->units.data[number]);
     return error;
 }
 

@@ -64,8 +64,9 @@ struct csp_trace_decode_options {
     struct csp_progress *progress; /* counts trace bytes; may be null */
 };
 
-/* Decodes all streams, and adds to `stats`. Errors: those of making an engine, CSP_ERR_FAILED where
- * two engines differ, and what the consumer returned. */
+/* Decodes all streams, and adds to `stats`. Can be done once: chunks are forgotten behind it.
+ * Errors: those of making an engine, CSP_ERR_FAILED where two engines differ, and what the consumer
+ * returned. */
 int csp_trace_decode(const struct csp_trace_input *input,
                      const struct csp_trace_decode_options *options, struct csp_trace_stats *stats,
                      struct csp_diag *diag);
