@@ -67,10 +67,14 @@ whole 8 one -C 1
 windows="--strategy user-stagger --period 70030 --window 5003 --overhead 100"
 ./mark 9
 $csprof collect -q $windows --trace-buffer 8Mi -o stagger.data --json -- ./bare 10000 1 >stagger.json 2>stagger.err
+# A busy process is there from the beginning: were windows as close, the guest would do hardly anything but open and
+# close them, and the loop that sets the counters off would take minutes.
+windows="--strategy user-stagger --period 350150 --window 5003 --overhead 100"
 ./bare 1000000000 1 >/dev/null &
 ./mark A
 $csprof collect -q $windows --trace-buffer 8Mi -o stagger_pid.data -p $! --duration 0.03
 kill $! 2>/dev/null || echo "the program ended before it was recorded to the end"
+windows="--strategy user-stagger --period 70030 --window 5003 --overhead 100"
 whole B stagger_cpus -C 0,1
 whole C stagger_all -a
 windows="--strategy strobe --samples 20000"
