@@ -2,6 +2,7 @@
 #include "base/big_vec.h"
 #include "perfdata/expand.h"
 #include "perfdata/identify.h"
+#include "perfdata/pieces.h"
 #include "perfdata/records_private.h"
 #include "perfdata/sort.h"
 
@@ -10,7 +11,7 @@
 
 /* A recording may grow this much when decompressed for sorting; real ones grow 3 to 30 times. */
 enum { EXPANSION_MAX = 256 };
-/* So much of the file is mapped at once, and a record's size has 16 bits. */
+/* So much of the file is mapped at once and given back, and a record's size has 16 bits. */
 enum { EXPECTED = 4 << 20, RECORD_SIZE_MAX = 1 << 16 };
 
 struct csp_records {
@@ -21,6 +22,7 @@ struct csp_records {
     uint64_t at, end;     /* next record in the file, and behind the last */
     uint64_t first;       /* ordinal of the first one */
     uint64_t expected_to; /* csp_file_expect */
+    uint64_t done_to;     /* csp_file_done */
     bool stopped;
     /* The compressed stream. */
     struct csp_expander *expander; /* null until the first compressed record */
@@ -32,8 +34,9 @@ struct csp_records {
     /* CSP_ORDER_TIME. Records without a time come first. They lie between the others, which would
      * be no stretches without them. */
     CSP_VEC(struct csp_sort_entry) untimed, sorted;
-    size_t next;            /* of both */
-    struct csp_arena arena; /* contents of compressed records, each after its file offset */
+    size_t next;              /* of both */
+    struct csp_pieces pieces; /* of the file */
+    struct csp_arena arena;   /* contents of compressed records, each after its file offset */
     uint64_t arena_bytes;
 };
 
@@ -157,8 +160,10 @@ static void expect(struct csp_records *records)
     if (records->at + RECORD_SIZE_MAX <= records->expected_to)
         return;
     uint64_t left = records->end - records->at;
+    csp_file_done(records->reader->file, records->done_to, records->at - records->done_to);
     csp_file_expect(records->reader->file, records->at, left < EXPECTED ? left : EXPECTED);
     records->expected_to = records->at + EXPECTED;
+    records->done_to = records->at;
 }
 
 static bool next_in_file(struct csp_records *records, struct csp_record *record)
@@ -218,9 +223,12 @@ static int sort_records(struct csp_records *records)
 {
     const struct csp_file *file = records->reader->file;
     struct csp_record record;
+    csp_pieces_begin(&records->pieces, file);
     while (next_in_file(records, &record)) {
         const uint8_t *at = record.body - 8;
-        if (!in_file(records, at))
+        if (in_file(records, at))
+            csp_pieces_add(&records->pieces, record.offset);
+        else
             at = keep_expanded(records, &record);
         if (records->arena_bytes / EXPANSION_MAX > file->size)
             return csp_fail(records->diag, CSP_ERR_UNSUPPORTED,
@@ -253,6 +261,8 @@ static bool next_by_time(struct csp_records *records, struct csp_record *record)
                            : csp_load16(entry.at + 6));
     record->offset = plain ? (uint64_t)(entry.at - file->data) : csp_load64(entry.at - 8);
     record->ordinal = entry.ordinal;
+    if (plain)
+        csp_pieces_read(&records->pieces, record->offset);
     csp_identify(&records->identifier, record);
     return true;
 }
@@ -263,7 +273,7 @@ static struct csp_records *create(const struct csp_perfdata *reader, uint64_t be
     struct csp_records *records = csp_calloc(1, sizeof *records);
     records->reader = records->identifier.reader = reader;
     records->diag = diag;
-    records->at = begin;
+    records->at = records->done_to = begin;
     records->end = end;
     return records;
 }
@@ -309,6 +319,7 @@ int csp_records_next(struct csp_records *records, struct csp_record *record)
 void csp_records_rewind(struct csp_records *records)
 {
     records->next = 0;
+    csp_pieces_rewind(&records->pieces);
 }
 
 const struct csp_record_counts *csp_records_counts(const struct csp_records *records)
@@ -323,6 +334,7 @@ void csp_records_close(struct csp_records *records)
     csp_expander_destroy(records->expander);
     csp_big_vec_free(&records->untimed);
     csp_big_vec_free(&records->sorted);
+    csp_pieces_free(&records->pieces);
     csp_identifier_free(&records->identifier);
     csp_arena_free(&records->arena);
     free(records);
