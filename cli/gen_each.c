@@ -73,8 +73,8 @@ static int add_target(struct gen *gen, csp_gen_targets *targets, const char *bin
 static int add_sampled(struct gen *gen, csp_gen_targets *targets, struct csp_recording *recording)
 {
     csp_sampled_binaries binaries = {0};
-    int error = csp_recording_binaries(recording, &binaries, &gen->cli->diag);
-    int code = (int)csp_error_exit(error);
+    int code = CSP_EXIT_DONE;
+    csp_recording_binaries(recording, &binaries);
     for (size_t i = 0; i < binaries.len && code == CSP_EXIT_DONE; i++)
         code = add_target(gen, targets, binaries.data[i].path);
     csp_vec_free(&binaries);

@@ -112,10 +112,9 @@ static int compare_with_spe(const struct check *check)
     int error =
         csp_recording_open(&recording, check->options.path, &images, check->options.threads, diag);
     if (!error)
-        error = csp_places_of_samples(&samples, recording, &elsewhere, diag);
-    if (!error)
         error = csp_spe_table_read(&table, check->spe, check->options.symfs, diag);
     if (!error) {
+        csp_places_of_samples(&samples, recording, &elsewhere);
         if (elsewhere)
             csp_note(diag, "%s %s taken in no file", CSP_COUNTED(elsewhere, "sample"),
                      csp_by_count(elsewhere, "was", "were"));

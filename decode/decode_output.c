@@ -1,5 +1,6 @@
 #include "decode/decode_output.h"
 
+#include "decode/recording_contents.h"
 #include "decode/text_output.h"
 #include "decode/trace/opencsd_engine.h"
 
@@ -132,11 +133,10 @@ int csp_decode_output_text(void *user, const struct csp_buf *text)
 /* llvm-profgen learns from these lines where the binary was loaded. */
 static void add_mappings(struct csp_decode_output *output)
 {
-    struct csp_records *records = csp_recording_records(output->recording);
-    struct csp_record record;
+    const struct csp_recording_contents *contents = csp_recording_contents(output->recording);
     struct csp_mmap_event event;
-    while (csp_records_next(records, &record) > 0)
-        if (csp_record_mmap(&record, &event) && event.protection & PROT_EXEC)
+    for (size_t i = 0; i < contents->others.len; i++)
+        if (csp_record_mmap(&contents->others.data[i], &event) && event.protection & PROT_EXEC)
             csp_text_mapping(&output->text, &event);
 }
 

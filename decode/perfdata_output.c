@@ -1,6 +1,7 @@
 #include "decode/perfdata_output.h"
 
 #include "base/alloc.h"
+#include "decode/recording_contents.h"
 #include "perfdata/perfdata.h"
 
 enum {
@@ -44,15 +45,15 @@ static uint64_t branch_type(enum csp_branch_kind kind)
     return 0;
 }
 
-static void write_tasks(struct csp_perfdata_output *output, struct csp_recording *recording)
+static void write_tasks(struct csp_perfdata_output *output, const struct csp_recording *recording)
 {
-    struct csp_records *records = csp_recording_records(recording);
-    struct csp_record record;
-    while (csp_records_next(records, &record) > 0) {
-        struct csp_writer_id id = csp_copy_id(&record);
+    const struct csp_recording_contents *contents = csp_recording_contents(recording);
+    for (size_t i = 0; i < contents->others.len; i++) {
+        const struct csp_record *record = &contents->others.data[i];
+        struct csp_writer_id id = csp_copy_id(record);
         id.attr = 0;
         id.id = EVENT_ID;
-        csp_copy_task_record(output->writer, &id, &record);
+        csp_copy_task_record(output->writer, &id, record);
     }
 }
 

@@ -130,6 +130,11 @@ struct csp_records *csp_recording_records(struct csp_recording *recording)
     return recording->records;
 }
 
+const struct csp_recording_contents *csp_recording_contents(const struct csp_recording *recording)
+{
+    return &recording->contents;
+}
+
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording)
 {
     return &recording->contents.aux;

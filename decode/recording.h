@@ -9,6 +9,7 @@
 #include "perfdata/spaces.h"
 
 struct csp_recording;
+struct csp_recording_contents;
 
 /* Opens a recording, by so many threads (0: one). That it holds trace is not required: see
  * csp_recording_trace. Trace that cannot be decoded is named in a warning: queues without a trace
@@ -28,6 +29,8 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
 const struct csp_perfdata *csp_recording_perfdata(const struct csp_recording *recording);
 /* Its records from the first on, by time. For one reader at a time; belongs to the recording. */
 struct csp_records *csp_recording_records(struct csp_recording *recording);
+/* What its records said when they were read; they themselves need not be read again for that. */
+const struct csp_recording_contents *csp_recording_contents(const struct csp_recording *recording);
 const struct csp_auxtrace *csp_recording_auxtrace(const struct csp_recording *recording);
 const struct csp_spaces *csp_recording_spaces(const struct csp_recording *recording);
 /* Whether it has samples with a branch history: of pause events, or with a branch stack. */

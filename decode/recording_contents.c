@@ -26,6 +26,7 @@ static void note_sample(struct csp_recording_contents *contents, const struct cs
 {
     const struct csp_attr *attr = csp_perfdata_attr(reader, record->attr);
     contents->samples++;
+    csp_first_samples_add(&contents->first_samples, record);
     if (csp_attr_closes_window(attr) || attr->aux_action & CSP_AUX_RESUME)
         csp_pause_index_add(&contents->pauses, reader, record);
     else if (attr->sample_type & CSP_SAMPLE_BRANCH_STACK)
@@ -93,6 +94,7 @@ static void note_all(struct csp_recording_contents *contents, const struct csp_p
 static void append(struct csp_recording_contents *contents, struct csp_recording_contents *more)
 {
     csp_pause_index_append(&contents->pauses, &more->pauses);
+    csp_first_samples_append(&contents->first_samples, &more->first_samples);
     csp_auxtrace_append(&contents->aux, &more->aux);
     csp_thread_owners_append(&contents->owners, &more->owners);
     csp_big_vec_append(&contents->snapshots, &more->snapshots);
@@ -177,6 +179,7 @@ static int records_by_time(const void *left, const void *right)
 static void put_in_order(struct csp_recording_contents *contents)
 {
     csp_pause_index_finish(&contents->pauses);
+    csp_first_samples_finish(&contents->first_samples);
     if (contents->snapshots.len)
         qsort(contents->snapshots.data, contents->snapshots.len, sizeof *contents->snapshots.data,
               snapshots_by_time);
@@ -210,6 +213,7 @@ int csp_recording_contents_read(struct csp_recording_contents *contents,
 void csp_recording_contents_free(struct csp_recording_contents *contents)
 {
     csp_pause_index_free(&contents->pauses);
+    csp_first_samples_free(&contents->first_samples);
     csp_auxtrace_free(&contents->aux);
     csp_thread_owners_free(&contents->owners);
     csp_big_vec_free(&contents->snapshots);

@@ -2,6 +2,7 @@
 #ifndef CSP_DECODE_RECORDING_CONTENTS_H
 #define CSP_DECODE_RECORDING_CONTENTS_H
 
+#include "decode/first_samples.h"
 #include "decode/pause_index.h"
 #include "decode/thread_owners.h"
 #include "perfdata/auxtrace.h"
@@ -16,6 +17,7 @@ struct csp_sample_trace {
 /* Of one section, or of all. */
 struct csp_recording_contents {
     struct csp_pause_index pauses;
+    struct csp_first_samples first_samples;
     struct csp_auxtrace aux; /* AUX and AUXTRACE records alone were added */
     struct csp_thread_owners owners;
     CSP_VEC(struct csp_sample_trace) snapshots; /* in time order */

@@ -35,19 +35,14 @@ static int by_samples(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-int csp_recording_binaries(struct csp_recording *recording, csp_sampled_binaries *binaries,
-                           struct csp_diag *diag)
+void csp_recording_binaries(struct csp_recording *recording, csp_sampled_binaries *binaries)
 {
-    struct csp_records *records;
+    struct csp_records *records = csp_recording_records(recording);
     struct csp_record record;
-    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
-    if (error)
-        return error;
     size_t file_len = csp_spaces_binary_count(csp_recording_spaces(recording));
     struct sampled *files = csp_calloc(file_len + 1, sizeof *files);
     while (csp_records_next(records, &record) > 0)
         count(recording, &record, files);
-    csp_records_close(records);
     for (size_t i = 0; i < file_len; i++)
         if (files[i].image)
             csp_vec_push(binaries,
@@ -55,5 +50,4 @@ int csp_recording_binaries(struct csp_recording *recording, csp_sampled_binaries
     free(files);
     if (binaries->len)
         qsort(binaries->data, binaries->len, sizeof *binaries->data, by_samples);
-    return 0;
 }

@@ -11,9 +11,7 @@ struct csp_sampled_binary {
 
 typedef CSP_VEC(struct csp_sampled_binary) csp_sampled_binaries;
 
-/* Those whose files were found, the one with the most samples first. Errors: those of
- * csp_records_open. */
-int csp_recording_binaries(struct csp_recording *recording, csp_sampled_binaries *binaries,
-                           struct csp_diag *diag);
+/* Those whose files were found, the one with the most samples first. */
+void csp_recording_binaries(struct csp_recording *recording, csp_sampled_binaries *binaries);
 
 #endif

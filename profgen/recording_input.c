@@ -57,11 +57,11 @@ static int fail_absent(const struct csp_program *program, struct csp_recording *
                        struct csp_diag *diag)
 {
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
-    uint32_t number;
     const struct csp_image *image;
     char id[41];
+    uint32_t number = csp_recording_most_sampled(recording, &image);
     csp_build_id_text(&program->build_id, id);
-    if (csp_recording_most_sampled(recording, &number, &image, NULL) || number == CSP_NO_PROGRAM)
+    if (number == CSP_NO_PROGRAM)
         return csp_fail(diag, CSP_ERR_INPUT, "%s has no samples of %s (build-id %s)", name,
                         program->path, id[0] ? id : "none");
     return csp_fail(diag, CSP_ERR_INPUT,

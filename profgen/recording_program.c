@@ -2,12 +2,11 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "decode/recording_contents.h"
 #include "profgen/recording_input.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { SAMPLES_LOOKED_AT = 20000 }; /* enough to tell which program was meant */
 
 /* Which program each process runs, told by the order of what is mapped: the kernel maps the program
  * before anything that it needs. */
@@ -31,24 +30,25 @@ static void program_mapped(struct programs *programs, const struct csp_record *r
     programs->images[location.binary] = location.image;
 }
 
-static void program_sampled(struct programs *programs, const struct csp_record *record)
+static void program_sampled(struct programs *programs, const struct csp_first_sample *first)
 {
     struct csp_sample_record sample;
-    const struct csp_perfdata *reader = csp_recording_perfdata(programs->recording);
-    if (!csp_sample_parse(csp_perfdata_attr(reader, record->attr), record, &sample))
+    const struct csp_attr *attr =
+        csp_perfdata_attr(csp_recording_perfdata(programs->recording), first->attr);
+    const struct csp_record record = {
+        .type = CSP_RECORD_SAMPLE, .body = first->body, .body_size = first->body_size};
+    if (!csp_sample_parse(attr, &record, &sample))
         return;
     const uint64_t *program = csp_map_find(&programs->of_process, sample.pid);
     if (program && *program && csp_sample_user_frames(&sample).len)
         programs->samples[*program - 1]++;
 }
 
-static void program_record(struct programs *programs, const struct csp_record *record)
+static void program_changed(struct programs *programs, const struct csp_record *record)
 {
     struct csp_mmap_event mapped;
     struct csp_task_event task;
-    if (record->type == CSP_RECORD_SAMPLE) {
-        program_sampled(programs, record);
-    } else if (csp_record_mmap(record, &mapped)) {
+    if (csp_record_mmap(record, &mapped)) {
         program_mapped(programs, record, &mapped);
     } else if (record->type == CSP_RECORD_COMM && record->misc & CSP_MISC_COMM_EXEC) {
         *csp_map_at(&programs->of_process, record->pid) = 0;
@@ -60,6 +60,41 @@ static void program_record(struct programs *programs, const struct csp_record *r
     }
 }
 
+static bool is_before(const struct csp_record *record, const struct csp_first_sample *sample)
+{
+    return record->time != sample->time ? record->time < sample->time
+                                        : record->ordinal < sample->ordinal;
+}
+
+/* The samples, each when what was told before it is known. */
+static void follow(struct programs *programs)
+{
+    const struct csp_recording_contents *contents = csp_recording_contents(programs->recording);
+    const struct csp_first_samples *samples = &contents->first_samples;
+    size_t told = 0;
+    for (size_t i = 0; i < samples->list.len; i++) {
+        const struct csp_first_sample *sample = &samples->list.data[i];
+        for (; told < contents->others.len && is_before(&contents->others.data[told], sample);
+             told++)
+            program_changed(programs, &contents->others.data[told]);
+        program_sampled(programs, sample);
+    }
+}
+
+/* The records lie where the recording begins, or nearly so. */
+static void give_back(const struct csp_recording *recording)
+{
+    const struct csp_first_samples *samples = &csp_recording_contents(recording)->first_samples;
+    const uint8_t *from = NULL, *to = NULL;
+    for (size_t i = 0; i < samples->list.len; i++) {
+        const uint8_t *body = samples->list.data[i].body;
+        from = !from || body < from ? body : from;
+        to = !to || body > to ? body : to;
+    }
+    if (from)
+        csp_perfdata_done(csp_recording_perfdata(recording), from, to);
+}
+
 static size_t highest(const uint64_t *counts, size_t count)
 {
     size_t best = 0;
@@ -69,32 +104,23 @@ static size_t highest(const uint64_t *counts, size_t count)
     return best;
 }
 
-int csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
-                               const struct csp_image **image, struct csp_diag *diag)
+uint32_t csp_recording_most_sampled(struct csp_recording *recording, const struct csp_image **image)
 {
-    struct csp_records *records;
-    int error = csp_records_open(&records, csp_recording_perfdata(recording), CSP_ORDER_TIME, diag);
-    if (error)
-        return error;
     size_t files = csp_spaces_binary_count(csp_recording_spaces(recording));
     struct programs programs = {
         .recording = recording,
         .samples = csp_calloc(files + 1, sizeof *programs.samples),
         .images = csp_calloc(files + 1, sizeof *programs.images),
     };
-    struct csp_record record;
-    for (uint64_t samples = 0;
-         samples < SAMPLES_LOOKED_AT && csp_records_next(records, &record) > 0;
-         samples += record.type == CSP_RECORD_SAMPLE)
-        program_record(&programs, &record);
-    csp_records_close(records);
+    follow(&programs);
+    give_back(recording);
     size_t best = highest(programs.samples, files);
-    *number = programs.samples[best] ? (uint32_t)best : CSP_NO_PROGRAM;
+    uint32_t number = programs.samples[best] ? (uint32_t)best : CSP_NO_PROGRAM;
     *image = programs.images[best];
     csp_map_free(&programs.of_process);
     free(programs.samples);
     free(programs.images);
-    return 0;
+    return number;
 }
 
 int csp_recording_main_program(struct csp_recording *recording, const char **path,
@@ -109,9 +135,7 @@ int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number,
 {
     const char *name = csp_perfdata_path(csp_recording_perfdata(recording));
     const struct csp_image *image;
-    int error = csp_recording_most_sampled(recording, number, &image, diag);
-    if (error)
-        return error;
+    *number = csp_recording_most_sampled(recording, &image);
     if (*number == CSP_NO_PROGRAM)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s has no samples with callchains that would tell which program to make "

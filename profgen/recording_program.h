@@ -6,9 +6,9 @@
 
 #define CSP_NO_PROGRAM UINT32_MAX
 
-/* The number in csp_spaces of the program with the most samples, or CSP_NO_PROGRAM where no sample
- * tells, and where its file was found, or null. Errors: those of csp_records_open. */
-int csp_recording_most_sampled(struct csp_recording *recording, uint32_t *number,
-                               const struct csp_image **image, struct csp_diag *diag);
+/* The number in csp_spaces of the program with the most of the first samples, or CSP_NO_PROGRAM
+ * where none tells, and where its file was found, or null. */
+uint32_t csp_recording_most_sampled(struct csp_recording *recording,
+                                    const struct csp_image **image);
 
 #endif

@@ -41,15 +41,12 @@ static bool user_pc(const struct csp_sample_record *sample, uint64_t *pc)
     return frames.len || (sample->sample_type & CSP_SAMPLE_IP);
 }
 
-int csp_places_of_samples(struct csp_places *places, struct csp_recording *recording,
-                          uint64_t *elsewhere, struct csp_diag *diag)
+void csp_places_of_samples(struct csp_places *places, struct csp_recording *recording,
+                           uint64_t *elsewhere)
 {
     const struct csp_perfdata *reader = csp_recording_perfdata(recording);
-    struct csp_records *records;
+    struct csp_records *records = csp_recording_records(recording);
     struct csp_record record;
-    int error = csp_records_open(&records, reader, CSP_ORDER_TIME, diag);
-    if (error)
-        return error;
     *elsewhere = 0;
     while (csp_records_next(records, &record) > 0) {
         if (record.type != CSP_RECORD_SAMPLE)
@@ -71,6 +68,4 @@ int csp_places_of_samples(struct csp_places *places, struct csp_recording *recor
         places->counts.data[id]++;
         places->total++;
     }
-    csp_records_close(records);
-    return 0;
 }

@@ -34,8 +34,8 @@ void csp_places_free(struct csp_places *places);
 
 /* Counts where the samples of a recording were taken: the first user frame of the callchain, else
  * the address in the sample. Samples that open trace windows are left out: they are taken at the
- * same moments again and again. `elsewhere` counts those in no file. Errors: CSP_ERR_INPUT. */
-int csp_places_of_samples(struct csp_places *places, struct csp_recording *recording,
-                          uint64_t *elsewhere, struct csp_diag *diag);
+ * same moments again and again. `elsewhere` counts those in no file. */
+void csp_places_of_samples(struct csp_places *places, struct csp_recording *recording,
+                           uint64_t *elsewhere);
 
 #endif

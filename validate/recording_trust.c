@@ -1,6 +1,6 @@
 #include "validate/recording_trust.h"
 
-#include "decode/pause_index.h"
+#include "decode/recording_contents.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -164,27 +164,15 @@ static uint64_t span_of(const struct csp_pause_stream *stream)
 }
 
 /* A pause's sample is taken after its sink was drained, which counts as traced. */
-static int measure_duty(struct collector *collector, struct csp_diag *diag)
+static double duty_of(const struct csp_recording *recording)
 {
-    const struct csp_perfdata *reader = csp_recording_perfdata(collector->recording);
-    struct csp_pause_index index = {0};
-    struct csp_records *records;
-    struct csp_record record;
+    const struct csp_pause_index *index = &csp_recording_contents(recording)->pauses;
     uint64_t traced = 0, span = 0;
-    int error = csp_records_open(&records, reader, CSP_ORDER_TIME, diag);
-    if (error)
-        return error;
-    while (csp_records_next(records, &record) > 0)
-        csp_pause_index_add(&index, reader, &record);
-    csp_pause_index_finish(&index);
-    for (size_t i = 0; i < index.streams.len; i++) {
-        traced += traced_time(&index.streams.data[i]);
-        span += span_of(&index.streams.data[i]);
+    for (size_t i = 0; i < index->streams.len; i++) {
+        traced += traced_time(&index->streams.data[i]);
+        span += span_of(&index->streams.data[i]);
     }
-    collector->trust->duty = span ? (double)traced / (double)span : 0;
-    csp_pause_index_free(&index);
-    csp_records_close(records);
-    return 0;
+    return span ? (double)traced / (double)span : 0;
 }
 
 static void read_plan(struct csp_window_plan *plan, const struct csp_perfdata *reader)
@@ -337,10 +325,9 @@ int csp_recording_trust(struct csp_recording_trust *trust,
                          options->path);
     if (!error) {
         read_plan(&trust->plan, csp_recording_perfdata(collector.recording));
-        error = measure_duty(&collector, diag);
-    }
-    if (!error)
+        trust->duty = duty_of(collector.recording);
         error = read_all(&collector, options, diag);
+    }
     if (trust->lengths.len)
         qsort(trust->lengths.data, trust->lengths.len, sizeof *trust->lengths.data, ascending);
     take_rows(&collector.threads, &trust->threads);

@@ -64,20 +64,19 @@ static struct csp_skid_place *place_at(struct csp_skid *skid, uint64_t address)
 int csp_skid_count(struct csp_skid *skid, struct csp_recording *recording, struct csp_diag *diag)
 {
     struct csp_places samples = {0};
-    int error = csp_places_of_samples(&samples, recording, &skid->elsewhere, diag);
+    csp_places_of_samples(&samples, recording, &skid->elsewhere);
     for (uint32_t i = 0; i < samples.counts.len; i++) {
         struct csp_skid_place *place = place_at(skid, csp_places_at(&samples, i)->address);
         *(place ? &place->samples : &skid->elsewhere) += samples.counts.data[i];
         skid->samples += place ? samples.counts.data[i] : 0;
     }
     csp_places_free(&samples);
-    if (!error && !skid->samples)
-        error =
-            csp_fail(diag, CSP_ERR_INPUT,
-                     "not one of %" PRIu64 " samples is in the workload's loops: let it run for "
-                     "longer (--seconds)",
-                     skid->elsewhere);
-    return error;
+    if (skid->samples)
+        return 0;
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "not one of %" PRIu64 " samples is in the workload's loops: let it run for "
+                    "longer (--seconds)",
+                    skid->elsewhere);
 }
 
 void csp_skid_count_spe(struct csp_skid *skid, const struct csp_spe_table *table)
