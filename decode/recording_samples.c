@@ -133,6 +133,12 @@ static void pass_any_on(void *user, unsigned worker, const struct csp_sample *sa
     options->any_sample(options->user, worker, sample);
 }
 
+static void pass_end_on(void *user, unsigned worker)
+{
+    const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
+    options->samples_end(options->user, worker);
+}
+
 static void print(void *user, const struct csp_sample *sample, struct csp_buf *text)
 {
     const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
@@ -302,6 +308,7 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
         .leaf = find_leaf,
         .sample = delivery->options->sample ? pass_on : NULL,
         .any_sample = delivery->options->any_sample ? pass_any_on : NULL,
+        .samples_end = pass_end_on,
         .print = delivery->options->print ? print : NULL,
         .text = pass_text_on,
         .all_stats = delivery->options->all_stats,

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/ordered.h"
+#include "base/parallel.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@ enum { SHARD_PAUSES = 256 }; /* delivered by one thread at a time */
 struct job {
     struct csp_deliverer *deliverer;
     const struct csp_delivery *delivery;
+    size_t shards, begun;
 };
 
 void csp_deliverer_init(struct csp_deliverer *deliverer, const struct csp_stitcher_options *options)
@@ -55,7 +57,7 @@ static size_t shard_end(const struct csp_delivery *delivery, size_t shard)
     return end < delivery->count ? end : delivery->count;
 }
 
-static void make_shard(void *user, size_t shard, unsigned worker, unsigned slot)
+static void print_shard(void *user, size_t shard, unsigned worker, unsigned slot)
 {
     const struct job *job = user;
     const struct csp_stitcher_options *options = job->deliverer->options;
@@ -63,9 +65,7 @@ static void make_shard(void *user, size_t shard, unsigned worker, unsigned slot)
     text->len = 0;
     for (size_t j = shard * SHARD_PAUSES; j < shard_end(job->delivery, shard); j++) {
         struct csp_sample sample = make_sample(job->delivery, j, &job->deliverer->makers[worker]);
-        if (options->any_sample)
-            options->any_sample(options->user, worker, &sample);
-        else if (options->print)
+        if (options->print)
             options->print(options->user, &sample, text);
     }
 }
@@ -76,6 +76,21 @@ static int take_shard(void *user, size_t shard, unsigned slot)
     const struct csp_stitcher_options *options = job->deliverer->options;
     (void)shard;
     return options->print ? options->text(options->user, &job->deliverer->texts[slot]) : 0;
+}
+
+/* By several threads, in no order. */
+static void deliver_shards(void *user, unsigned worker)
+{
+    struct job *job = user;
+    const struct csp_stitcher_options *options = job->deliverer->options;
+    size_t shard;
+    while ((shard = __atomic_fetch_add(&job->begun, 1, __ATOMIC_RELAXED)) < job->shards)
+        for (size_t j = shard * SHARD_PAUSES; j < shard_end(job->delivery, shard); j++) {
+            struct csp_sample sample =
+                make_sample(job->delivery, j, &job->deliverer->makers[worker]);
+            options->any_sample(options->user, worker, &sample);
+        }
+    options->samples_end(options->user, worker);
 }
 
 static int deliver_samples(struct csp_deliverer *deliverer, const struct csp_delivery *delivery)
@@ -109,13 +124,18 @@ int csp_deliver(struct csp_deliverer *deliverer, const struct csp_delivery *deli
         return deliver_samples(deliverer, delivery);
     if (csp_delivers_nothing(options))
         return 0;
-    struct job user = {deliverer, delivery};
-    struct csp_ordered job = {.count = (delivery->count + SHARD_PAUSES - 1) / SHARD_PAUSES,
-                              .threads = options->threads,
-                              .work = make_shard,
-                              .take = take_shard,
-                              .user = &user};
-    return csp_ordered_run(&job);
+    struct job job = {.deliverer = deliverer,
+                      .delivery = delivery,
+                      .shards = (delivery->count + SHARD_PAUSES - 1) / SHARD_PAUSES};
+    if (options->any_sample) {
+        csp_parallel(csp_parallel_worth(options->threads, job.shards, 1), deliver_shards, &job);
+        return 0;
+    }
+    return csp_ordered_run(&(struct csp_ordered){.count = job.shards,
+                                                 .threads = options->threads,
+                                                 .work = print_shard,
+                                                 .take = take_shard,
+                                                 .user = &job});
 }
 
 struct csp_stitched_stats csp_deliverer_made(const struct csp_deliverer *deliverer)

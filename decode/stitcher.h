@@ -16,6 +16,8 @@ typedef int csp_sample_fn(void *user, const struct csp_sample *sample);
 /* The same without an order: called by any thread, `worker` being a number below that of threads
  * and no other thread's meanwhile. */
 typedef void csp_any_sample_fn(void *user, unsigned worker, const struct csp_sample *sample);
+/* There are no more samples for this worker for now, and all others will wait for it. */
+typedef void csp_samples_end_fn(void *user, unsigned worker);
 /* Appends to `text` what is to be written of a sample. Called by any thread. */
 typedef void csp_sample_print_fn(void *user, const struct csp_sample *sample, struct csp_buf *text);
 /* Gets such texts in the samples' order. A negative return stops. */
@@ -47,6 +49,7 @@ struct csp_stitcher_options {
      * they are made only for the sake of the statistics, if at all. */
     csp_sample_fn *sample;
     csp_any_sample_fn *any_sample;
+    csp_samples_end_fn *samples_end; /* with `any_sample` */
     csp_sample_print_fn *print;
     csp_text_fn *text; /* with `print` */
     bool all_stats;    /* csp_stitch_stats.made is wanted */

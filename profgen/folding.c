@@ -9,6 +9,7 @@
 
 enum {
     BATCH_SAMPLES = 8192,
+    FEW_SAMPLES = 1024,    /* what a batch costs whatever is in it is felt */
     BATCH_BYTES = 4 << 20, /* of samples, that they stay in the processor's cache */
 };
 
@@ -138,17 +139,28 @@ static void fold(struct csp_folding *folding, struct part *part)
     part->looked_at = 0;
 }
 
-void csp_folding_added(struct csp_folding *folding, unsigned thread)
+static void fold_if_decided(struct csp_folding *folding, struct part *part)
 {
-    struct part *part = &folding->parts[thread];
-    if (part->set.counts.len < BATCH_SAMPLES &&
-        csp_arena_used(&part->set.samples.arena) < BATCH_BYTES)
-        return;
     pthread_mutex_lock(&folding->lock);
     bool known = decide(folding, part);
     pthread_mutex_unlock(&folding->lock);
     if (known)
         fold(folding, part);
+}
+
+void csp_folding_added(struct csp_folding *folding, unsigned thread)
+{
+    struct part *part = &folding->parts[thread];
+    if (part->set.counts.len >= BATCH_SAMPLES ||
+        csp_arena_used(&part->set.samples.arena) >= BATCH_BYTES)
+        fold_if_decided(folding, part);
+}
+
+void csp_folding_pause(struct csp_folding *folding, unsigned thread)
+{
+    struct part *part = &folding->parts[thread];
+    if (part->set.counts.len >= FEW_SAMPLES)
+        fold_if_decided(folding, part);
 }
 
 void csp_folding_decide(struct csp_folding *folding)

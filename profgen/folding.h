@@ -19,6 +19,9 @@ struct csp_folding *csp_folding_begin(struct csp_profgen *gen, unsigned threads)
 struct csp_sample_set *csp_folding_set(struct csp_folding *folding, unsigned thread);
 /* After a sample was added to the thread's set: makes counters of the batch when it is large. */
 void csp_folding_added(struct csp_folding *folding, unsigned thread);
+/* The thread has no more samples for now: makes counters of those that it has, if they are not few.
+ * Threads that do so at the same time do not wait for each other. */
+void csp_folding_pause(struct csp_folding *folding, unsigned thread);
 /* Decides the mode: without a callchain in any sample there are no contexts. */
 void csp_folding_decide(struct csp_folding *folding);
 /* Completes the counters and statistics of `gen`. Returns whether any sample was used, of which

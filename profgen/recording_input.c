@@ -52,6 +52,13 @@ static void on_any_sample(void *user, unsigned worker, const struct csp_sample *
         csp_folding_added(reader->folding, worker);
 }
 
+static void on_samples_end(void *user, unsigned worker)
+{
+    struct reader *reader = user;
+    if (reader->folding)
+        csp_folding_pause(reader->folding, worker);
+}
+
 /* The program is not in the recording; what is may be what was meant. */
 static int fail_absent(const struct csp_program *program, struct csp_recording *recording,
                        struct csp_diag *diag)
@@ -108,6 +115,7 @@ static int decode(struct reader *reader, struct csp_recording *recording,
         .threads = how->threads,
         .sample = reader->parts ? NULL : on_sample,
         .any_sample = reader->parts ? on_any_sample : NULL,
+        .samples_end = on_samples_end,
         .user = reader,
         .tee = how->watch ? how->watch->trace : NULL,
         .progress = how->progress,
