@@ -248,20 +248,6 @@ static uint8_t *touched_functions(const struct csp_program *program,
     return touched;
 }
 
-void csp_call_probes_prepare(struct csp_program *program, const struct csp_pairs *branches)
-{
-    uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
-    const struct csp_inline_frame *frames;
-    touch_pairs(program, touched, branches);
-    /* What an address is asked for, its whole unit is read for. */
-    for (size_t i = 0; i < program->functions.ranges.len; i++) {
-        const struct csp_function_range *range = &program->functions.ranges.data[i];
-        if (touched[range->function])
-            csp_debug_info_frames(program->debug, range->start, &frames);
-    }
-    free(touched);
-}
-
 static int explain_none(const struct csp_program *program, bool required, struct csp_diag *diag)
 {
     static const char message[] =

@@ -30,9 +30,6 @@ enum csp_call_probe_flags {
     CSP_CALL_PROBES_REQUIRED = 1 << 1,
 };
 
-/* Reads the debug information that csp_call_probes_rebuild looks at when counters have these
- * branches: nobody else may look at it meanwhile. */
-void csp_call_probes_prepare(struct csp_program *program, const struct csp_pairs *branches);
 /* Adds a probe for each call in the functions that `counters` touch. Where the binary has call
  * probes, those of tail calls are moved to the jump. Errors: CSP_ERR_INPUT, see above; the message
  * names the compiler's options. */

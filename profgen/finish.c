@@ -2,12 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/counted.h"
-#include "base/parallel.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/context_finish.h"
 #include "profgen/folding.h"
 #include "profgen/inline_sizes.h"
+#include "profgen/line_reading.h"
 #include "profgen/llvm/profile_contexts.h"
 #include "profgen/read_contexts.h"
 #include "profgen/units.h"
@@ -315,31 +315,21 @@ void csp_profgen_fold(struct csp_profgen *gen)
     gen->counters_given = true;
 }
 
-static void count_or_prepare(void *user, unsigned worker)
-{
-    struct csp_profgen *gen = user;
-    if (worker)
-        csp_call_probes_prepare(&gen->program, &gen->set.branches);
-    else
-        count_samples(gen);
-}
-
-/* Whether call probes will be made of the debug information. */
-static bool rebuilds_call_probes(const struct csp_profgen *gen)
+bool csp_profgen_rebuilds_call_probes(const struct csp_profgen *gen)
 {
     const struct csp_program *program = &gen->program;
     return program->uses_probes && !program->probes.has_call_probes && !gen->options.bolt &&
            !gen->options.skip_symbolization;
 }
 
-/* Beside that, what the call probes will be looked up in is read: it takes as long as unwinding. */
-static void count_and_prepare(struct csp_profgen *gen)
+/* Beside that, what the call probes will be looked up in is read. */
+static void count_and_read_lines(struct csp_profgen *gen)
 {
-    enum { BOTH = 2 };
-    if (rebuilds_call_probes(gen) && gen->options.threads > 1)
-        csp_parallel(BOTH, count_or_prepare, gen);
-    else
-        count_samples(gen);
+    bool reads_lines = csp_profgen_rebuilds_call_probes(gen) && gen->options.threads > 1;
+    struct csp_line_reading *lines = reads_lines ? csp_line_reading_begin(&gen->program) : NULL;
+    csp_line_reading_want(lines, &gen->set.branches, 0);
+    count_samples(gen);
+    csp_line_reading_end(lines);
 }
 
 /* From samples to counters. */
@@ -363,7 +353,7 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
         return explain_bogus(gen, diag);
     if (gen->options.aggregate || gen->folding)
         return 0;
-    count_and_prepare(gen);
+    count_and_read_lines(gen);
     /* Samples take more memory than all that is made of them. */
     csp_sample_set_free(&gen->set);
     return 0;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/distinct.h"
 #include "base/parallel.h"
+#include "profgen/line_reading.h"
 
 #include <pthread.h>
 #include <xxhash.h>
@@ -19,6 +20,7 @@ struct part {
     struct csp_sample_checker *checker;
     struct csp_unwinding *unwinding; /* null until it is known whether there are contexts */
     size_t looked_at;                /* samples without callchains, so far */
+    size_t wanted;                   /* branches whose debug information is */
     CSP_VEC(uint64_t) branch_keys;   /* to tell distinct samples, by number of the branch … */
     CSP_VEC(uint64_t) callers_keys;  /* … and of the callers */
     bool any;
@@ -28,6 +30,7 @@ struct csp_folding {
     struct csp_profgen *gen;
     unsigned threads;
     struct part *parts;
+    struct csp_line_reading *lines; /* or null */
     pthread_mutex_t lock; /* of what follows, and of deciding the mode and looking at branches */
     struct csp_distinct distinct;
 };
@@ -39,6 +42,8 @@ struct csp_folding *csp_folding_begin(struct csp_profgen *gen, unsigned threads)
     folding->threads = threads;
     folding->parts = csp_calloc(threads, sizeof *folding->parts);
     pthread_mutex_init(&folding->lock, NULL);
+    if (threads > 1 && csp_profgen_rebuilds_call_probes(gen))
+        folding->lines = csp_line_reading_begin(&gen->program);
     for (unsigned i = 0; i < threads; i++) {
         struct part *part = &folding->parts[i];
         part->set = (struct csp_sample_set){.contexts = true, .keep_all = true};
@@ -129,6 +134,8 @@ static void fold(struct csp_folding *folding, struct part *part)
         tell_apart(folding, part);
     csp_sample_checker_learn(part->checker);
     pthread_mutex_unlock(&folding->lock);
+    csp_line_reading_want(folding->lines, &part->set.branches, part->wanted);
+    part->wanted = part->set.branches.list.len;
     if (!part->unwinding) {
         const struct csp_unwind_options how = csp_profgen_unwind_options(gen);
         part->unwinding = csp_unwinding_begin(&gen->program, &part->set, &how,
@@ -195,6 +202,8 @@ bool csp_folding_end(struct csp_folding *folding)
         part->unwinding = NULL;
         any |= part->any;
     }
+    csp_line_reading_end(folding->lines);
+    folding->lines = NULL;
     gen->stats.distinct_samples = csp_distinct_count(&folding->distinct);
     gen->stats.distinct_samples_is_estimate = folding->distinct.skipped_bits != 0;
     return any;
@@ -204,6 +213,7 @@ void csp_folding_free(struct csp_folding *folding)
 {
     if (!folding)
         return;
+    csp_line_reading_end(folding->lines);
     for (unsigned i = 0; i < folding->threads; i++) {
         struct part *part = &folding->parts[i];
         if (part->checker)

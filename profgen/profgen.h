@@ -116,6 +116,8 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
  * with time while that of counters is the program's. The profile is the same. Not for aggregates.
  */
 void csp_profgen_fold(struct csp_profgen *gen);
+/* Whether call probes will be made of the debug information. */
+bool csp_profgen_rebuilds_call_probes(const struct csp_profgen *gen);
 /* How samples are unwound, now that the mode is known. */
 struct csp_unwind_options csp_profgen_unwind_options(const struct csp_profgen *gen);
 /* Adds counters that were written before, with skip_symbolization. Errors: CSP_ERR_INPUT,

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 using namespace llvm;
@@ -75,6 +76,7 @@ struct Unit {
 } // namespace
 
 struct csp_debug_info {
+    csp_diag *diag;
     object::OwningBinary<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
     std::map<DWARFUnit *, Unit> units; /* those with code that was asked for */
@@ -89,16 +91,22 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, const ch
     auto object = object::ObjectFile::createObjectFile(path);
     if (!object)
         return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, toString(object.takeError()).c_str());
-    auto warn = [diag, path](Error error) {
-        csp_warn(diag, "%s: debug information: %s", path, toString(std::move(error)).c_str());
-    };
     auto made = std::make_unique<csp_debug_info>();
+    made->diag = diag;
+    auto warn = [info = made.get(), path](Error error) {
+        csp_warn(info->diag, "%s: debug information: %s", path, toString(std::move(error)).c_str());
+    };
     made->object = std::move(*object);
     made->context = DWARFContext::create(*made->object.getBinary(),
                                          DWARFContext::ProcessDebugRelocations::Process, nullptr,
                                          dwp_path ? dwp_path : "", warn, warn);
     *info = made.release();
     return 0;
+}
+
+csp_diag *csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag)
+{
+    return std::exchange(info->diag, diag);
 }
 
 void csp_debug_info_close(struct csp_debug_info *info)

@@ -25,6 +25,8 @@ size_t csp_debug_info_units(struct csp_debug_info *info);
 bool csp_debug_info_is_split(struct csp_debug_info *info);
 /* How many units have their part in a .dwo file that is not there; *name is the first one's. */
 size_t csp_debug_info_missing(struct csp_debug_info *info, const char **name);
+/* Who is told of malformed parts from now on. Returns who was until now. */
+struct csp_diag *csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag);
 void csp_debug_info_close(struct csp_debug_info *info);
 
 /* One contiguous part [start, end) of a subprogram of the compile unit number `unit`. `name` is the
