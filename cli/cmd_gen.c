@@ -5,6 +5,7 @@
 #include "cache/store.h"
 #include "cli/gen_each.h"
 #include "cli/gen_options.h"
+#include "cli/gen_program_open.h"
 #include "cli/gen_recordings.h"
 #include "cli/gen_report.h"
 #include "collect/binary_check.h"
@@ -41,10 +42,11 @@ static void warn_of_frames(const struct csp_profgen *profgen, struct csp_diag *d
         path, use.callers - use.with_frames, use.callers);
 }
 
-static int generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile,
+static int generate(struct gen *gen, struct csp_gen_program *program, struct csp_buf *profile,
                     struct csp_diag *diag)
 {
-    int error = csp_profgen_open(profgen, &gen->options, diag);
+    struct csp_profgen *profgen = program->profgen;
+    int error = csp_gen_program_open(program, diag);
     for (size_t i = 0; i < gen->scripts.len && !error; i++)
         error = csp_profgen_perf_script(profgen, gen->scripts.data[i], diag);
     if (!error)
@@ -127,22 +129,24 @@ static bool find_unopened(struct gen *gen, struct csp_profgen *profgen, struct c
 }
 
 /* The result: the one that was kept, or made, and kept. */
-static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct csp_buf *profile)
+static int find_or_generate(struct gen *gen, struct csp_gen_program *program,
+                            struct csp_buf *profile)
 {
+    struct csp_profgen *profgen = program->profgen;
     struct csp_store *store = gen->options.store;
     struct csp_run_key key = {0};
     struct csp_messages messages;
     if (find_unopened(gen, profgen, profile))
         return 0;
-    int error = csp_gen_open_recordings(gen);
+    int error = csp_gen_program_and_recordings(program);
     if (error || !store)
-        return error ? error : generate(gen, profgen, profile, &gen->cli->diag);
+        return error ? error : generate(gen, program, profile, &gen->cli->diag);
     begin_key(gen, &key);
     for (size_t i = 0; i < gen->recordings.len; i++)
         csp_run_key_recording(&key, gen->recordings.data[i]);
     if (!csp_result_store_get(store, &key, profgen, profile, &gen->cli->diag)) {
         csp_messages_begin(&messages, &gen->cli->diag);
-        error = generate(gen, profgen, profile, &messages.diag);
+        error = generate(gen, program, profile, &messages.diag);
         if (!error)
             csp_result_store_put(store, &key, profgen, &messages.kept, profile);
         csp_messages_free(&messages);
@@ -151,23 +155,29 @@ static int find_or_generate(struct gen *gen, struct csp_profgen *profgen, struct
     return error;
 }
 
-/* One profile of one binary. Returns an exit code. */
+/* One profile of one binary. Returns an exit code. The end of the process gives back the memory of
+ * the last one faster than freeing it piece by piece; who looks for lost memory finds it here. */
 static int run_one(struct gen *gen)
 {
-    struct csp_profgen profgen = {0};
+    static struct csp_profgen profgen;
+    struct csp_gen_program program;
     struct csp_buf profile = {0};
     if (gen->resume && is_done(gen)) {
         csp_cli_resumed(gen->cli, gen->output_path);
         return CSP_EXIT_DONE;
     }
-    int error = find_or_generate(gen, &profgen, &profile);
+    profgen = (struct csp_profgen){0};
+    csp_gen_program_begin(&program, gen, &profgen);
+    int error = find_or_generate(gen, &program, &profile);
     if (!error)
         error = csp_output_write(gen->output_path, profile.data, profile.len, &gen->cli->diag);
     if (!error)
         error = csp_gen_check_quality(gen, &profgen.stats.checks);
     if (!error || error == -CSP_ERR_QUALITY)
         csp_gen_print_summary(gen, &profgen);
-    csp_profgen_close(&profgen);
+    csp_gen_program_end(&program);
+    if (!gen->is_last)
+        csp_profgen_close(&profgen);
     csp_buf_free(&profile);
     csp_gen_close_recordings(gen);
     return (int)csp_error_exit(error);
@@ -223,6 +233,7 @@ static int run_wanted(struct gen *gen)
         return csp_cli_usage(gen->cli, "several binaries have a profile each: -o needs %%b, the "
                                        "binary's name, or %%i, its build-id, in it");
     gen->options.store = csp_store_open_usual(&gen->cli->diag);
+    gen->is_last = !each;
     return each ? run_each(gen) : run_one(gen);
 }
 

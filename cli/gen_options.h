@@ -34,6 +34,7 @@ struct gen {
     bool show_density, detailed_warnings, resume;
     double max_bogus; /* per cent of samples that may be rejected for breaking a rule */
     bool has_max_bogus;
+    bool is_last;             /* the process ends when the result is written */
     struct csp_json *results; /* null: the one result is an object of its own */
 };
 
