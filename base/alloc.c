@@ -34,18 +34,18 @@ void *csp_calloc_aligned(size_t alignment, size_t size)
     return memset(or_exit(block), 0, size);
 }
 
+/* Its pages are there before it is looked into: one that is read first is the system's page of
+ * zeroes, and when that is replaced, the processors of all other threads are interrupted. */
 void *csp_calloc_table(size_t count, size_t size)
 {
-    enum { LARGE_PAGE = 2 << 20 };
+    enum { LARGE_PAGE = 2 << 20, CACHE_LINE = 64 };
     void *block = NULL;
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes))
+    if (__builtin_mul_overflow(count, size, &bytes) ||
+        posix_memalign(&block, bytes < LARGE_PAGE ? CACHE_LINE : LARGE_PAGE, bytes ? bytes : 1))
         return or_exit(NULL);
-    if (bytes < LARGE_PAGE)
-        return csp_calloc(count, size);
-    if (posix_memalign(&block, LARGE_PAGE, bytes))
-        return or_exit(NULL);
-    madvise(block, bytes, MADV_HUGEPAGE); /* where the system cannot, small pages do */
+    if (bytes >= LARGE_PAGE)
+        madvise(block, bytes, MADV_HUGEPAGE); /* where the system cannot, small pages do */
     return memset(block, 0, bytes);
 }
 

@@ -29,7 +29,7 @@ static void grow(struct csp_intern *table)
 {
     free(table->slots);
     table->slot_count = table->slot_count ? 2 * table->slot_count : 64;
-    table->slots = csp_calloc(table->slot_count, sizeof *table->slots);
+    table->slots = csp_calloc_table(table->slot_count, sizeof *table->slots);
     uint32_t mask = table->slot_count - 1;
     for (uint32_t id = 0; id < table->entries.len; id++) {
         uint32_t hash = table->entries.data[id].hash, i = hash & mask;
