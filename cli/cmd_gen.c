@@ -234,6 +234,9 @@ static int run_wanted(struct gen *gen)
                                        "binary's name, or %%i, its build-id, in it");
     gen->options.store = csp_store_open_usual(&gen->cli->diag);
     gen->is_last = !each;
+    gen->options.only_texts = gen->scripts.len && !gen->inputs.len && !gen->aggregates.len &&
+                              !gen->branch_lists.len && !gen->unsymbolized.len &&
+                              !gen->profile_path && !gen->data_access_path;
     return each ? run_each(gen) : run_one(gen);
 }
 

@@ -200,6 +200,8 @@ bool csp_folding_end(struct csp_folding *folding)
             csp_unwinding_end(part->unwinding, &gen->stats.unwind);
         part->checker = NULL;
         part->unwinding = NULL;
+        /* A text's take more memory than all that was made of them. */
+        csp_sample_set_free(&part->set);
         any |= part->any;
     }
     csp_line_reading_end(folding->lines);

@@ -127,10 +127,22 @@ static void forget_part(struct part *part)
     part->stats = (struct csp_perf_script_stats){0};
 }
 
-/* Takes the parts together, in order. All were read as if nothing was mapped after the first
- * samples of the text; where that was wrong, they are read again. */
+static void put(struct csp_sample_set *set, struct csp_sample_set *read, unsigned threads)
+{
+    if (set->stats.samples) {
+        csp_sample_set_take(set, read, threads);
+        return;
+    }
+    csp_sample_set_free(set);
+    *set = *read;
+    *read = csp_sample_set_like(set);
+}
+
+/* Takes the parts together, in order, and puts their samples into the sets. All were read as if
+ * nothing was mapped after the first samples of the text; where that was wrong, they are read
+ * again. */
 static int join(struct part *parts, unsigned count, struct csp_address_map *map,
-                struct csp_sample_set *set, struct csp_perf_script_stats *stats)
+                struct csp_script_sets sets, struct csp_perf_script_stats *stats)
 {
     int error = 0;
     for (unsigned i = 0; i < count && !error; i++) {
@@ -143,8 +155,8 @@ static int join(struct part *parts, unsigned count, struct csp_address_map *map,
             read_part(part);
         }
         error = part->error;
-        if (part->set != set && !error)
-            csp_sample_set_take(set, part->set, count);
+        if (i && !error)
+            put(sets.list[i % sets.count], part->set, count);
         add_stats(stats, &part->stats);
     }
     if (!error) {
@@ -155,7 +167,7 @@ static int join(struct part *parts, unsigned count, struct csp_address_map *map,
 }
 
 int csp_perf_script_read(const struct csp_input *source, struct csp_address_map *map,
-                         struct csp_sample_set *set, unsigned threads,
+                         struct csp_script_sets sets, unsigned threads,
                          struct csp_perf_script_stats *stats, struct csp_diag *diag)
 {
     unsigned count = csp_parallel_worth(threads, source->size, WORTH_A_THREAD);
@@ -170,13 +182,13 @@ int csp_perf_script_read(const struct csp_input *source, struct csp_address_map 
         struct part *part = &parts[i];
         part->source = source;
         part->diag = diag;
-        part->own_set = csp_sample_set_like(set);
-        part->set = i ? &part->own_set : set;
+        part->own_set = csp_sample_set_like(sets.list[0]);
+        part->set = i ? &part->own_set : sets.list[0];
         csp_address_map_copy(&part->first_map, i ? &head : map);
     }
     if (!error) {
         csp_parallel(count, read_part_of, parts);
-        error = join(parts, count, map, set, stats);
+        error = join(parts, count, map, sets, stats);
     }
     for (unsigned i = 0; i < count; i++) {
         csp_address_map_free(&parts[i].first_map);

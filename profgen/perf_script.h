@@ -27,11 +27,18 @@ struct csp_perf_script_stats {
  * no sample with branches at all; CSP_ERR_IO. */
 int csp_perf_script_has_callchains(const struct csp_input *source, bool *has,
                                    struct csp_diag *diag);
-/* Adds all samples of a text to a set, and its mappings to a map, which also holds for the samples
- * before the first of them. Malformed lines are counted. `threads`: 0 is one; they read a part of
- * the text each, and what comes out does not depend on them. Errors: CSP_ERR_IO. */
+/* The sets that samples are added to, each of them to any. */
+struct csp_script_sets {
+    struct csp_sample_set *const *list;
+    unsigned count;
+};
+
+/* Adds all samples of a text to the sets, and its mappings to a map, which also holds for the
+ * samples before the first of them. Malformed lines are counted. `threads`: 0 is one; they read a
+ * part of the text each, and what is in all sets together does not depend on them. Errors:
+ * CSP_ERR_IO. */
 int csp_perf_script_read(const struct csp_input *source, struct csp_address_map *map,
-                         struct csp_sample_set *set, unsigned threads,
+                         struct csp_script_sets sets, unsigned threads,
                          struct csp_perf_script_stats *stats, struct csp_diag *diag);
 
 #endif

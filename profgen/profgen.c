@@ -1,5 +1,6 @@
 #include "profgen/profgen.h"
 
+#include "base/alloc.h"
 #include "profgen/folding.h"
 #include "profgen/unsymbolized.h"
 
@@ -120,6 +121,32 @@ int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *inpu
     return csp_digests_add(&gen->inputs, &one, gen->options.duplicates, input->path, diag);
 }
 
+/* Whether the samples of texts become counters in the sets that they are read into, instead of
+ * being put together first, by which all distinct ones are known. Where there are no contexts, more
+ * are alike when they are read for that. Contexts by lines are one thread's, as lines are looked up
+ * one at a time. */
+static bool may_fold_texts(const struct csp_profgen *gen)
+{
+    const struct csp_profgen_options *options = &gen->options;
+    return options->only_texts && !options->store && !options->tell_distinct && !options->compat &&
+           !options->aggregate && !gen->flat && (gen->program.uses_probes || options->threads <= 1);
+}
+
+static int read_text(struct csp_profgen *gen, const struct csp_input *source, struct csp_diag *diag)
+{
+    unsigned threads = gen->options.threads ? gen->options.threads : 1;
+    bool folds = may_fold_texts(gen);
+    struct csp_sample_set **list = csp_calloc(threads, sizeof *list);
+    const struct csp_script_sets sets = {list, folds ? threads : 1};
+    if (folds && !gen->folding)
+        gen->folding = csp_folding_begin(gen, threads);
+    for (unsigned i = 0; i < sets.count; i++)
+        list[i] = folds ? csp_folding_set(gen->folding, i) : &gen->set;
+    int error = csp_perf_script_read(source, &gen->map, sets, threads, &gen->stats.text, diag);
+    free(list);
+    return error;
+}
+
 int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct csp_diag *diag)
 {
     struct csp_input source;
@@ -134,8 +161,7 @@ int csp_profgen_perf_script(struct csp_profgen *gen, const char *path, struct cs
         csp_profgen_found(gen, has_callchains);
         /* The mappings of one text tell nothing of another one. */
         csp_address_map_free(&gen->map);
-        error = csp_perf_script_read(&source, &gen->map, &gen->set, gen->options.threads,
-                                     &gen->stats.text, diag);
+        error = read_text(gen, &source, diag);
         if (!error && gen->stats.text.mappings_used == used_before)
             csp_warn(diag,
                      "%s tells of no mapping of %s: its addresses are taken for the binary's own "

@@ -51,6 +51,7 @@ struct csp_profgen_options {
     unsigned rules;     /* samples that break one of these are rejected: 1 << csp_sample_rule */
     enum csp_bolt_format bolt; /* write for BOLT instead of a profile */
     bool tell_distinct;        /* how many distinct samples there were, where none are kept */
+    bool only_texts;           /* samples come from perf script's texts, and nothing else does */
     bool aggregate;            /* write an aggregate (profgen/aggregate.h) instead of a profile */
     bool digests;              /* tell inputs by their digests, and do not count one twice … */
     bool duplicates;           /* … unless that is meant */

@@ -58,7 +58,9 @@ static void read_text(struct fixture *f, const char *text)
     struct csp_input input;
     struct csp_address_map map = {.program = &f->program};
     assert_int_equal(csp_input_open(&input, path, NULL), 0);
-    assert_int_equal(csp_perf_script_read(&input, &map, &f->set, 1, &f->stats, NULL), 0);
+    struct csp_sample_set *set = &f->set;
+    const struct csp_script_sets sets = {&set, 1};
+    assert_int_equal(csp_perf_script_read(&input, &map, sets, 1, &f->stats, NULL), 0);
     csp_input_close(&input);
     csp_address_map_free(&map);
     unlink(path);
