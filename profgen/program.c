@@ -167,15 +167,18 @@ static int choose_probes_or_lines(struct csp_program *program,
 static int open_debug_info(struct csp_program *program, const struct csp_program_options *options,
                            struct csp_diag *diag)
 {
-    const char *path = options->debug_path ? options->debug_path : options->path, *dwo = NULL;
+    const struct csp_file *file = options->debug_path ? &program->debug_file : &program->file;
+    const char *dwo = NULL;
     struct csp_file dwp = {0};
     int error = 0;
     if (options->dwp_path) {
         error = csp_file_map(&dwp, options->dwp_path, diag);
         csp_file_unmap(&dwp);
     }
+    if (!error && !file->data) /* the program has all but the debug information */
+        error = csp_file_map(&program->debug_file, options->debug_path, diag);
     if (!error)
-        error = csp_debug_info_open(&program->debug, path, options->dwp_path, diag);
+        error = csp_debug_info_open(&program->debug, file, options->dwp_path, diag);
     if (error || options->code_only)
         return error;
     size_t missing = csp_debug_info_missing(program->debug, &dwo);
@@ -183,8 +186,15 @@ static int open_debug_info(struct csp_program *program, const struct csp_program
         csp_warn(diag,
                  "%s: debug information of %zu of %zu compile units is missing (%s): inlined calls "
                  "in them are not known; put the .dwo files back, or name their .dwp with --dwp",
-                 path, missing, csp_debug_info_units(program->debug), dwo);
+                 file->path, missing, csp_debug_info_units(program->debug), dwo);
     return 0;
+}
+
+/* Hardly any of the files is looked at again before all samples are counted. */
+static void forget_pages(const struct csp_program *program)
+{
+    csp_file_done(&program->file, 0, program->file.size);
+    csp_file_done(&program->debug_file, 0, program->debug_file.size);
 }
 
 int csp_program_open(struct csp_program *program, const struct csp_program_options *options,
@@ -213,6 +223,7 @@ int csp_program_open(struct csp_program *program, const struct csp_program_optio
     error = read_probes(program, &found, options->compat, diag);
     if (!error)
         name_by_probes(program);
+    forget_pages(program);
     return error;
 }
 

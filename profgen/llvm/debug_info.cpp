@@ -77,18 +77,20 @@ struct Unit {
 
 struct csp_debug_info {
     csp_diag *diag;
-    object::OwningBinary<object::ObjectFile> object;
+    std::unique_ptr<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
     std::map<DWARFUnit *, Unit> units; /* those with code that was asked for */
     RowCursor rows;
     std::vector<csp_inline_frame> frames;
 };
 
-int csp_debug_info_open(struct csp_debug_info **info, const char *path, const char *dwp_path,
-                        struct csp_diag *diag)
+int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *file,
+                        const char *dwp_path, struct csp_diag *diag)
 {
+    const char *path = file->path;
+    StringRef bytes(reinterpret_cast<const char *>(file->data), file->size);
     *info = nullptr;
-    auto object = object::ObjectFile::createObjectFile(path);
+    auto object = object::ObjectFile::createObjectFile(MemoryBufferRef(bytes, path));
     if (!object)
         return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, toString(object.takeError()).c_str());
     auto made = std::make_unique<csp_debug_info>();
@@ -97,9 +99,9 @@ int csp_debug_info_open(struct csp_debug_info **info, const char *path, const ch
         csp_warn(info->diag, "%s: debug information: %s", path, toString(std::move(error)).c_str());
     };
     made->object = std::move(*object);
-    made->context = DWARFContext::create(*made->object.getBinary(),
-                                         DWARFContext::ProcessDebugRelocations::Process, nullptr,
-                                         dwp_path ? dwp_path : "", warn, warn);
+    made->context =
+        DWARFContext::create(*made->object, DWARFContext::ProcessDebugRelocations::Process, nullptr,
+                             dwp_path ? dwp_path : "", warn, warn);
     *info = made.release();
     return 0;
 }

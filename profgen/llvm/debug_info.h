@@ -2,7 +2,7 @@
 #ifndef CSP_PROFGEN_LLVM_DEBUG_INFO_H
 #define CSP_PROFGEN_LLVM_DEBUG_INFO_H
 
-#include "base/diag.h"
+#include "base/file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,12 @@ extern "C" {
 
 struct csp_debug_info;
 
-/* Opens the file's debug information; a file without any opens too, and is empty. Split debug
+/* Opens the debug information of a file, which must stay mapped; one without any opens too, and is
+ * empty. Split debug
  * information is in `dwp_path`, or, when that is null, in PATH.dwp or the .dwo files that the file
  * names. The messages of libLLVM about malformed parts become warnings. Errors: CSP_ERR_INPUT. */
-int csp_debug_info_open(struct csp_debug_info **info, const char *path, const char *dwp_path,
-                        struct csp_diag *diag);
+int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *file,
+                        const char *dwp_path, struct csp_diag *diag);
 /* How many compilation units it has; 0: there is no debug information. */
 size_t csp_debug_info_units(struct csp_debug_info *info);
 /* Whether a part of it is in other files. */
