@@ -148,10 +148,13 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
         return;
     }
     index->pauses++;
-    uint64_t context = record->tid != CSP_NO_TID ? record->tid : 0;
-    csp_big_vec_push(&stream->pauses, (struct csp_stitch_pause){record->time, pc, context});
-    csp_big_vec_push(&stream->refs, (struct csp_sample_ref){
-                                        record->body, (uint32_t)record->body_size, record->attr});
+    csp_big_vec_push(&stream->pauses, (struct csp_stitch_pause){
+                                          .time = record->time,
+                                          .pc = pc,
+                                          .sample = record->body,
+                                          .event = record->attr,
+                                          .context = record->tid != CSP_NO_TID ? record->tid : 0,
+                                      });
 }
 
 void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_index *more)
@@ -163,7 +166,6 @@ void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_inde
         struct csp_pause_stream *to = stream_of(index, from->cpu, from->tid);
         note_first(to, from->first_time, from->first_ordinal);
         csp_big_vec_append(&to->pauses, &from->pauses);
-        csp_big_vec_append(&to->refs, &from->refs);
         csp_big_vec_append(&to->resumes, &from->resumes);
     }
     for (size_t i = 0; i < more->incidents.len; i++)
@@ -182,50 +184,34 @@ static uint64_t time_of(const void *items, size_t size, size_t number)
     return *(const uint64_t *)(const void *)((const char *)items + number * size);
 }
 
-/* The order of items that begin with their time; null when they are in order, as most often: those
- * of one CPU lie in one ring. */
-static struct csp_sort_entry *find_order(const void *items, size_t count, size_t size)
+/* Items begin with their time. Most often they are in order: those of one CPU lie in one ring. */
+static bool are_in_order(const void *items, size_t count, size_t size)
 {
-    size_t sorted = 1;
-    while (sorted < count && time_of(items, size, sorted - 1) <= time_of(items, size, sorted))
-        sorted++;
-    if (sorted >= count)
-        return NULL;
-    struct csp_sort_entry *order = csp_big_resize(NULL, 0, count * sizeof *order);
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct csp_sort_entry){.time = time_of(items, size, i), .ordinal = i};
-    csp_sort_by_time(order, count);
-    return order;
-}
-
-static void apply_order(const struct csp_sort_entry *order, void *items, size_t count, size_t size)
-{
-    char *before = csp_big_resize(NULL, 0, count * size);
-    memcpy(before, items, count * size);
-    for (size_t i = 0; i < count; i++)
-        memcpy((char *)items + i * size, before + order[i].ordinal * size, size);
-    csp_big_free(before, count * size);
+    for (size_t i = 1; i < count; i++)
+        if (time_of(items, size, i - 1) > time_of(items, size, i))
+            return false;
+    return true;
 }
 
 static void sort_items(void *items, size_t count, size_t size)
 {
-    struct csp_sort_entry *order = find_order(items, count, size);
-    if (!order)
+    if (are_in_order(items, count, size))
         return;
-    apply_order(order, items, count, size);
+    struct csp_sort_entry *order = csp_big_resize(NULL, 0, count * sizeof *order);
+    char *before = csp_big_resize(NULL, 0, count * size);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct csp_sort_entry){.time = time_of(items, size, i), .ordinal = i};
+    csp_sort_by_time(order, count);
+    memcpy(before, items, count * size);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)items + i * size, before + order[i].ordinal * size, size);
+    csp_big_free(before, count * size);
     csp_big_free(order, count * sizeof *order);
 }
 
 static void sort_samples(struct csp_pause_stream *stream)
 {
-    size_t pauses = stream->pauses.len;
-    struct csp_sort_entry *order =
-        find_order(stream->pauses.data, pauses, sizeof *stream->pauses.data);
-    if (order) {
-        apply_order(order, stream->pauses.data, pauses, sizeof *stream->pauses.data);
-        apply_order(order, stream->refs.data, pauses, sizeof *stream->refs.data);
-        csp_big_free(order, pauses * sizeof *order);
-    }
+    sort_items(stream->pauses.data, stream->pauses.len, sizeof *stream->pauses.data);
     sort_items(stream->resumes.data, stream->resumes.len, sizeof *stream->resumes.data);
 }
 
@@ -306,7 +292,6 @@ void csp_pause_index_free(struct csp_pause_index *index)
 {
     for (size_t i = 0; i < index->streams.len; i++) {
         csp_big_vec_free(&index->streams.data[i].pauses);
-        csp_big_vec_free(&index->streams.data[i].refs);
         csp_big_vec_free(&index->streams.data[i].resumes);
         csp_big_vec_free(&index->streams.data[i].losses);
         csp_big_vec_free(&index->streams.data[i].switches);

@@ -12,19 +12,11 @@
 #include "decode/stitch.h"
 #include "perfdata/perfdata.h"
 
-/* Where a sample's record is. */
-struct csp_sample_ref {
-    const uint8_t *body;
-    uint32_t body_size;
-    uint32_t attr;
-};
-
 /* The pauses and resumes of one CPU, or of one thread when samples do not tell the CPU, in time
- * order. refs[i] is the record of pauses[i]. */
+ * order. */
 struct csp_pause_stream {
     uint32_t cpu, tid; /* CSP_NO_TID: not known */
     CSP_VEC(struct csp_stitch_pause) pauses;
-    CSP_VEC(struct csp_sample_ref) refs;
     CSP_VEC(struct csp_stitch_resume) resumes;
     CSP_VEC(uint64_t) losses, switches; /* as in struct csp_stitch_stream */
     uint64_t first_time, first_ordinal; /* of its first sample */

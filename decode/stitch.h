@@ -39,8 +39,10 @@ struct csp_stitch_window {
 
 struct csp_stitch_pause {
     uint64_t time;
-    uint64_t pc;      /* first user frame of the callchain */
-    uint64_t context; /* same meaning as a window's */
+    uint64_t pc;           /* first user frame of the callchain */
+    uint32_t context;      /* same meaning as a window's */
+    uint32_t event;        /* csp_record.attr of its sample, and … */
+    const uint8_t *sample; /* … the body of that record: both for the caller */
 };
 
 struct csp_stitch_resume {

@@ -6,14 +6,21 @@ enum {
     PERF_REG_ARM64_LR = 30,
 };
 
-static void parse(const struct csp_stitched_maker *maker, const struct csp_sample_ref *ref,
+/* A sample is all of its record behind the header, whose last two bytes tell how large that is. */
+static size_t size_of_body(const uint8_t *body)
+{
+    enum { HEADER = 8 };
+    return csp_load16(body - 2) - (size_t)HEADER;
+}
+
+static void parse(const struct csp_stitched_maker *maker, const struct csp_stitch_pause *pause,
                   struct csp_sample_record *sample)
 {
     struct csp_record record = {.type = CSP_RECORD_SAMPLE,
-                                .body = ref->body,
-                                .body_size = ref->body_size,
-                                .attr = ref->attr};
-    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, ref->attr);
+                                .body = pause->sample,
+                                .body_size = size_of_body(pause->sample),
+                                .attr = pause->event};
+    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, pause->event);
     csp_sample_parse(attr, &record, sample); /* it was well-formed when it was indexed */
 }
 
@@ -57,21 +64,21 @@ struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
                                       const struct csp_windows *windows,
                                       const struct csp_window *window)
 {
-    const struct csp_sample_ref *ref = &stream->refs.data[number];
+    const struct csp_stitch_pause *pause = &stream->pauses.data[number];
     struct csp_sample_record record;
-    parse(maker, ref, &record);
+    parse(maker, pause, &record);
     struct csp_sample sample = {
         .time = record.time,
         .pid = record.pid,
         .tid = record.tid,
         .cpu = record.cpu != CSP_NO_TID ? record.cpu : stream->cpu,
-        .event = ref->attr,
+        .event = pause->event,
         .count = 1,
         .ip = record.ip,
         .verdict = (enum csp_verdict)pair->verdict,
         .unstitched = pair->reason,
     };
-    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, ref->attr);
+    const struct csp_attr *attr = csp_perfdata_attr(maker->reader, pause->event);
     sample.lr_valid = csp_sample_user_register(attr, &record, PERF_REG_ARM64_LR, &sample.lr);
     sample.lr &= (UINT64_C(1) << ADDRESS_BITS) - 1;
     maker->history.branches.len = 0;

@@ -143,9 +143,10 @@ static void survey(struct csp_stitcher *stitcher, const struct pending *pending,
  */
 static void give_back(const struct csp_stitcher *stitcher, const struct csp_delivery *done)
 {
-    const struct csp_sample_ref *refs = done->stream->refs.data + done->first;
+    const struct csp_stitch_pause *pauses = done->stream->pauses.data + done->first;
     if (done->count)
-        csp_perfdata_done(stitcher->options.reader, refs[0].body, refs[done->count - 1].body);
+        csp_perfdata_done(stitcher->options.reader, pauses[0].sample,
+                          pauses[done->count - 1].sample);
 }
 
 /* Where a batch is done, and how many of its windows have a pause. */
@@ -186,7 +187,6 @@ static void drop_pauses(struct pending *pending, size_t count)
     pending->next_resume +=
         csp_lower_bound(stream->resumes.data + resume, stream->resumes.len - resume, time, time);
     csp_big_vec_done(&stream->pauses, pause, pending->next_pause);
-    csp_big_vec_done(&stream->refs, pause, pending->next_pause);
     csp_big_vec_done(&stream->resumes, resume, pending->next_resume);
 }
 
@@ -339,11 +339,11 @@ int csp_stitcher_part(struct csp_stitcher *stitcher, struct csp_trace_part *part
 /* Pauses of a stream of which no trace was found at all. */
 static int deliver_untraced(struct csp_stitcher *stitcher, const struct csp_pause_stream *stream)
 {
-    struct csp_stitch_pair *pairs = csp_calloc(stream->refs.len, sizeof *pairs);
-    for (size_t j = 0; j < stream->refs.len; j++)
+    struct csp_stitch_pair *pairs = csp_calloc(stream->pauses.len, sizeof *pairs);
+    for (size_t j = 0; j < stream->pauses.len; j++)
         pairs[j] =
             (struct csp_stitch_pair){.window = CSP_STITCH_NONE, .reason = CSP_UNSTITCHED_NO_WINDOW};
-    struct csp_delivery done = {.stream = stream, .count = stream->refs.len, .pairs = pairs};
+    struct csp_delivery done = {.stream = stream, .count = stream->pauses.len, .pairs = pairs};
     int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     free(pairs);
     return error;

@@ -70,7 +70,7 @@ static void check_stream(const struct csp_pause_stream *stream, uint64_t first)
         uint64_t time = first + CPUS * i;
         assert_int_equal(stream->pauses.data[i].time, time);
         assert_int_equal(stream->pauses.data[i].pc, 0x1000 + time);
-        assert_int_equal(csp_load64(stream->refs.data[i].body), 0x1000 + time);
+        assert_int_equal(csp_load64(stream->pauses.data[i].sample), 0x1000 + time);
     }
     assert_int_equal(stream->pauses.len, (SAMPLES - first + CPUS - 1) / CPUS);
 }
