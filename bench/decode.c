@@ -130,7 +130,7 @@ static struct seconds decode(const struct csp_trace_input *input, csp_engine_cre
         struct seconds began = now();
         for (size_t c = 0; c < stream->chunks.len; c++) {
             const struct csp_chunk *chunk = &stream->chunks.data[c];
-            for (uint32_t p = 0; p < chunk->piece_count; p++) {
+            for (size_t p = 0; p < csp_chunk_piece_count(chunk); p++) {
                 const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
                 csp_engine_feed(engine, piece.data, piece.size);
             }
@@ -206,7 +206,7 @@ static struct seconds read_packets(const struct csp_trace_input *input, uint64_t
         struct seconds began = now();
         for (size_t c = 0; c < stream->chunks.len; c++) {
             const struct csp_chunk *chunk = &stream->chunks.data[c];
-            for (uint32_t p = 0; p < chunk->piece_count; p++) {
+            for (size_t p = 0; p < csp_chunk_piece_count(chunk); p++) {
                 const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
                 uint32_t used = 0;
                 size_t size = stream->formatted ? piece.size / 16 * 16 : piece.size;

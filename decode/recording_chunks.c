@@ -95,8 +95,7 @@ static void add_chunks(struct filling *filling, uint32_t number)
             .unsure = fragment->after_loss,
         };
         take_pieces(filling, pieces + i, fragment->piece_count - i);
-        csp_chunk_take_pieces(&chunk, filling->pieces.data, (uint32_t)filling->pieces.len,
-                              filling->arena);
+        csp_chunk_take_pieces(&chunk, filling->pieces.data, filling->pieces.len, filling->arena);
         csp_big_vec_push(&filling->stream->chunks, chunk);
         *since = fragment->time ? fragment->time : UINT64_MAX;
     }

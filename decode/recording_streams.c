@@ -301,7 +301,6 @@ static void make_snapshot_stream(struct csp_recording *recording, uint32_t cpu)
         last = snapshot;
         csp_big_vec_push(&stream.chunks, (struct csp_chunk){.data = snapshot->data,
                                                             .size = snapshot->size,
-                                                            .piece_count = 1,
                                                             .time = snapshot->time,
                                                             .since = since,
                                                             .pid = snapshot->pid,

@@ -225,7 +225,7 @@ static int add_pieces(struct csp_snapshot *snapshot, struct csp_stream *stream, 
     }
     free(copy);
     struct csp_chunk chunk = {.pid = CSP_NOBODY, .tid = CSP_NOBODY};
-    csp_chunk_take_pieces(&chunk, pieces.data, (uint32_t)pieces.len, &snapshot->trace.arena);
+    csp_chunk_take_pieces(&chunk, pieces.data, pieces.len, &snapshot->trace.arena);
     csp_big_vec_push(&stream->chunks, chunk);
     csp_vec_free(&pieces);
     return error;

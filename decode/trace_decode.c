@@ -272,7 +272,8 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
 {
     uint64_t offset = 0;
     int error = 0;
-    for (uint32_t i = 0; i < chunk->piece_count && offset < slice->end && error >= 0; i++) {
+    size_t count = csp_chunk_piece_count(chunk);
+    for (size_t i = 0; i < count && offset < slice->end && error >= 0; i++) {
         const struct csp_trace_piece piece = csp_chunk_piece(chunk, i);
         uint64_t from = slice->begin > offset ? slice->begin - offset : 0;
         uint64_t to = slice->end - offset < piece.size ? slice->end - offset : piece.size;
@@ -291,7 +292,7 @@ static int feed(struct worker *worker, const struct csp_chunk *chunk, const stru
  */
 static bool stands_alone(const struct csp_chunk *chunk, const struct slice *slice)
 {
-    return slice->whole && !slice->continues && !slice->goes_on && chunk->piece_count == 1 &&
+    return slice->whole && !slice->continues && !slice->goes_on && !chunk->several &&
            !chunk->lost && !chunk->holes && !chunk->snapshot;
 }
 

@@ -5,19 +5,22 @@
 #include <string.h>
 
 void csp_chunk_take_pieces(struct csp_chunk *chunk, const struct csp_trace_piece *pieces,
-                           uint32_t count, struct csp_arena *arena)
+                           size_t count, struct csp_arena *arena)
 {
-    chunk->piece_count = count;
     chunk->size = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         chunk->size += pieces[i].size;
+    chunk->several = count != 1;
     if (count == 1) {
         chunk->data = pieces->data;
-    } else if (count) {
-        struct csp_trace_piece *kept = csp_arena_alloc(arena, count * sizeof *kept);
-        memcpy(kept, pieces, count * sizeof *kept);
-        chunk->pieces = kept;
+        return;
     }
+    struct csp_trace_pieces *kept =
+        csp_arena_alloc(arena, sizeof *kept + count * sizeof *kept->list);
+    kept->count = count;
+    if (count)
+        memcpy(kept->list, pieces, count * sizeof *kept->list);
+    chunk->pieces = kept;
 }
 
 void csp_trace_input_free(struct csp_trace_input *input)

@@ -27,22 +27,30 @@ struct csp_trace_piece {
     uint64_t size;
 };
 
+/* Of one chunk, in order, without gaps between them. */
+struct csp_trace_pieces {
+    size_t count;
+    struct csp_trace_piece list[];
+};
+
+/* There is one for each window of a recording. */
 struct csp_chunk {
     union {
-        const uint8_t *data;                  /* of a single piece, as most often, or … */
-        const struct csp_trace_piece *pieces; /* … in order, without gaps between them */
+        const uint8_t *data;                   /* of a single piece, as most often, or … */
+        const struct csp_trace_pieces *pieces; /* … of several */
     };
-    uint64_t size;  /* of all pieces */
-    uint64_t time;  /* of the record that announced it; 0: not known */
-    uint64_t since; /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
-                     * not known */
-    uint32_t piece_count;
-    uint32_t pid, tid; /* whose trace, if of a single thread */
-    bool lost;         /* the recorder lost trace at its end */
-    bool holes;        /* … and somewhere within: none of its windows is known to be whole */
-    bool snapshot;     /* the windows before its last are those of earlier chunks again */
-    bool continues;    /* follows the chunk before without a gap, maybe in the middle of a packet */
-    bool unsure;       /* … or so it seems: a record that told of a gap may have been lost */
+    uint64_t time;      /* of the record that announced it; 0: not known */
+    uint64_t since;     /* … that announced what the ring held before; 0: nothing did, UINT64_MAX:
+                         * not known */
+    uint32_t pid, tid;  /* whose trace, if of a single thread */
+    uint64_t size : 56; /* of all pieces, which are in memory */
+    bool several : 1;   /* pieces; or none */
+    bool lost : 1;      /* the recorder lost trace at its end */
+    bool holes : 1;     /* … and somewhere within: none of its windows is known to be whole */
+    bool snapshot : 1;  /* the windows before its last are those of earlier chunks again */
+    bool continues
+        : 1;         /* follows the chunk before without a gap, maybe in the middle of a packet */
+    bool unsure : 1; /* … or so it seems: a record that told of a gap may have been lost */
 };
 
 struct csp_stream {
@@ -69,15 +77,20 @@ struct csp_trace_input {
     struct csp_arena arena; /* names, and pieces of snapshots */
 };
 
-static inline struct csp_trace_piece csp_chunk_piece(const struct csp_chunk *chunk, uint32_t number)
+static inline size_t csp_chunk_piece_count(const struct csp_chunk *chunk)
 {
-    return chunk->piece_count == 1 ? (struct csp_trace_piece){chunk->data, chunk->size}
-                                   : chunk->pieces[number];
+    return chunk->several ? chunk->pieces->count : 1;
+}
+
+static inline struct csp_trace_piece csp_chunk_piece(const struct csp_chunk *chunk, size_t number)
+{
+    return chunk->several ? chunk->pieces->list[number]
+                          : (struct csp_trace_piece){chunk->data, chunk->size};
 }
 
 /* Makes the pieces those of a chunk, which remembers them in `arena` where there are several. */
 void csp_chunk_take_pieces(struct csp_chunk *chunk, const struct csp_trace_piece *pieces,
-                           uint32_t count, struct csp_arena *arena);
+                           size_t count, struct csp_arena *arena);
 void csp_trace_input_free(struct csp_trace_input *input);
 
 #endif

@@ -62,7 +62,7 @@ static uint64_t find_enabling(const struct csp_stream *stream, const struct csp_
     csp_packet_reader_init(&reader, config);
     for (uint32_t c = unit->chunk_first; c < unit->chunk_last; c++) {
         const struct csp_chunk *chunk = &stream->chunks.data[c];
-        for (uint32_t p = 0; p < chunk->piece_count && offset < end; p++) {
+        for (size_t p = 0; p < csp_chunk_piece_count(chunk) && offset < end; p++) {
             const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
             uint64_t from = begin > offset ? begin - offset : 0;
             uint64_t to = end - offset < piece.size ? end - offset : piece.size;

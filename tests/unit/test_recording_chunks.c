@@ -43,7 +43,7 @@ static void print(struct csp_buf *text, const struct csp_stream *stream)
         const struct csp_chunk *chunk = &stream->chunks.data[i];
         uint64_t size = 0;
         csp_buf_add_string(text, "[");
-        for (uint32_t p = 0; p < chunk->piece_count; p++) {
+        for (size_t p = 0; p < csp_chunk_piece_count(chunk); p++) {
             const struct csp_trace_piece piece = csp_chunk_piece(chunk, p);
             csp_buf_printf(text, "%td-%td ", piece.data - trace,
                            piece.data - trace + (ptrdiff_t)piece.size);

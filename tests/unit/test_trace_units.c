@@ -40,10 +40,8 @@ static struct trace *make_trace(const size_t *sizes, bool continued, bool format
         put_window(trace->bytes + i * WINDOW);
     do {
         size_t size = sizes[count] ? sizes[count] : sizeof trace->bytes - at;
-        struct csp_chunk chunk = {.data = trace->bytes + at,
-                                  .size = size,
-                                  .piece_count = 1,
-                                  .continues = continued && count};
+        struct csp_chunk chunk = {
+            .data = trace->bytes + at, .size = size, .continues = continued && count};
         csp_big_vec_push(&stream.chunks, chunk);
         at += size;
     } while (sizes[count++]);

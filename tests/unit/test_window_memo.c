@@ -115,12 +115,10 @@ static void begin_trace(struct trace *trace, const struct csp_trace_config *conf
 static void add_chunk(struct trace *trace, struct csp_buf buffer)
 {
     csp_vec_push(&trace->buffers, buffer);
-    csp_big_vec_push(&trace->input.streams.data[0].chunks,
-                     (struct csp_chunk){.data = (const uint8_t *)buffer.data,
-                                        .size = buffer.len,
-                                        .piece_count = 1,
-                                        .time = 1,
-                                        .tid = 7});
+    csp_big_vec_push(
+        &trace->input.streams.data[0].chunks,
+        (struct csp_chunk){
+            .data = (const uint8_t *)buffer.data, .size = buffer.len, .time = 1, .tid = 7});
 }
 
 static void end_trace(struct trace *trace)
