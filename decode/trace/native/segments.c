@@ -10,35 +10,10 @@
 
 /* ---- remembering ---- */
 
-static struct csp_segment *place_at(struct csp_segments *segments, uint32_t place)
-{
-    return csp_segment_at(segments, place, segments->sums_up);
-}
-
-static void swap_places(struct csp_segments *segments, uint32_t one, uint32_t other)
-{
-    if (segments->sums_up) {
-        struct csp_segment segment = segments->sums[one];
-        segments->sums[one] = segments->sums[other];
-        segments->sums[other] = segment;
-    } else {
-        uint32_t where = segments->places[one];
-        segments->places[one] = segments->places[other];
-        segments->places[other] = where;
-    }
-}
-
-/* What is remembered of a key, wherever that is: then it gets its place back. What is in its place
- * otherwise. */
 static const struct csp_segment *look_up(struct csp_segments *segments,
                                          const struct csp_segment_key *key)
 {
-    uint32_t place = csp_segment_place(key), beside = place ^ 1;
-    const struct csp_segment *first = place_at(segments, place);
-    if (csp_segment_is_of(first, key) || !csp_segment_is_of(place_at(segments, beside), key))
-        return first;
-    swap_places(segments, place, beside);
-    return place_at(segments, place);
+    return csp_segment_look_up(segments, key, segments->sums_up);
 }
 
 enum { HEAD_WORDS = sizeof(struct csp_segment) / sizeof(uint64_t) };
@@ -199,16 +174,6 @@ static struct csp_block_table *table_of(const struct csp_regions *regions,
     return regions->met.data[csp_segment_region(key->start)].table;
 }
 
-/* Says of a key that continues the one before where it begins. */
-static void resolve(struct csp_segments *segments, const struct csp_regions *regions,
-                    struct csp_segment_key *key, uint32_t link)
-{
-    const struct csp_block *block = csp_block_numbered(table_of(regions, key), link);
-    key->link = link;
-    key->start = (key->start & ~(csp_segment_start)UINT32_MAX) | csp_block_start(block) / 4;
-    key->segment = look_up(segments, key);
-}
-
 /* ---- several at once ---- */
 
 /* A window that was cut anywhere begins and ends with segments that come once: a stretch with more
@@ -292,10 +257,10 @@ static uint32_t find_missing(struct csp_segments *segments, const struct csp_reg
             const struct csp_segment *before = key[-1].segment;
             if (!csp_segment_is_of(before, key - 1) || before->link < CSP_BLOCK_FIRST)
                 continue;
-            resolve(segments, regions, key, before->link);
-            __builtin_prefetch(key->segment);
+            csp_segment_continue(segments, key, before->link, segments->sums_up);
         }
-        __builtin_prefetch(&table_of(regions, key)->slots[(uint32_t)key->start]);
+        if (key->link == CSP_BLOCK_INDIRECT)
+            __builtin_prefetch(&table_of(regions, key)->slots[(uint32_t)key->start]);
         missing[count++] = key;
     }
     return count;
@@ -313,7 +278,9 @@ static void learn(struct csp_segments *segments, const struct csp_regions *regio
     for (uint32_t i = 0; i < count; i++) {
         key = missing[i];
         struct csp_block_table *table = table_of(regions, key);
-        uint32_t block = __atomic_load_n(&table->slots[(uint32_t)key->start], __ATOMIC_ACQUIRE);
+        uint32_t block = key->link;
+        if (block == CSP_BLOCK_INDIRECT)
+            block = __atomic_load_n(&table->slots[(uint32_t)key->start], __ATOMIC_ACQUIRE);
         key->segment = look_up(segments, key); /* one before may be the same */
         if (csp_segment_is_of(key->segment, key) || block < CSP_BLOCK_FIRST ||
             block & CSP_SLOT_RUNS_OUT)
@@ -349,7 +316,8 @@ const struct csp_segment *csp_segments_find(struct csp_segments *segments,
     } else {
         if (link < CSP_BLOCK_FIRST)
             return NULL;
-        resolve(segments, &walker->regions, key, link);
+        if (key->link != link)
+            csp_segment_continue(segments, key, link, segments->sums_up);
     }
     const struct csp_segment *segment = look_up(segments, key);
     return csp_segment_is_of(segment, key) ? segment : walk(segments, key, table, link);

@@ -36,10 +36,12 @@ enum {
 };
 
 /* Where one begins: the word of the code, from bit 32 on the region's number, and from bit 56 on
- * the source. */
+ * the source. Where no address tells it, the block instead of the word, and CSP_SEGMENT_AT_BLOCK:
+ * what leads there tells that without looking at the block. */
 typedef uint64_t csp_segment_start;
 
 enum { CSP_SEGMENT_REGIONS = 1 << 24 };
+#define CSP_SEGMENT_AT_BLOCK (UINT32_C(1) << 31) /* no word, and no block, is that large */
 
 static inline csp_segment_start csp_segment_start_at(const struct csp_walker *walker,
                                                      uint32_t region, uint32_t word)
@@ -119,12 +121,13 @@ struct csp_segments {
     bool packs_branches; /* instead of telling ranges one by one */
     /* The stretch being taken. Behind the last key is where the next one would begin. */
     uint32_t asked; /* how often what is remembered was not enough */
-    uint32_t key_count, leg_count, stamp_count;
+    uint32_t key_count, leg_count, stamp_count, continuing_count;
     struct csp_segment_trace trace;
     struct csp_segment_key keys[CSP_STRETCH_SEGMENTS + 1];
     struct csp_segment_leg legs[CSP_STRETCH_LEGS];
     uint64_t addresses[CSP_STRETCH_OLD + CSP_STRETCH_BYTES]; /* oldest first */
     struct csp_segment_stamp stamps[CSP_STRETCH_STAMPS];
+    uint32_t continuing[CSP_STRETCH_SEGMENTS + 1]; /* keys that may continue the one before */
     uint32_t ways[CSP_STRETCH_WAYS + CSP_SEGMENT_WAYS];
     uint32_t used; /* words */
     /* What is remembered, by hash: sums in the place itself, so that one line of the cache is read
@@ -157,6 +160,45 @@ static inline bool csp_segment_is_of(const struct csp_segment *segment,
                                      const struct csp_segment_key *key)
 {
     return !((segment->packets ^ key->packets) | (segment->start ^ key->start));
+}
+
+static inline void csp_segment_swap(struct csp_segments *segments, uint32_t one, uint32_t other,
+                                    bool sums_up)
+{
+    if (sums_up) {
+        struct csp_segment segment = segments->sums[one];
+        segments->sums[one] = segments->sums[other];
+        segments->sums[other] = segment;
+    } else {
+        uint32_t where = segments->places[one];
+        segments->places[one] = segments->places[other];
+        segments->places[other] = where;
+    }
+}
+
+/* What is remembered of a key, wherever that is: then it gets its place back. What is in its place
+ * otherwise. */
+static inline const struct csp_segment *csp_segment_look_up(struct csp_segments *segments,
+                                                            const struct csp_segment_key *key,
+                                                            bool sums_up)
+{
+    uint32_t place = csp_segment_place(key), beside = place ^ 1;
+    const struct csp_segment *first = csp_segment_at(segments, place, sums_up);
+    if (csp_segment_is_of(first, key) ||
+        !csp_segment_is_of(csp_segment_at(segments, beside, sums_up), key))
+        return first;
+    csp_segment_swap(segments, place, beside, sums_up);
+    return csp_segment_at(segments, place, sums_up);
+}
+
+/* Says of a key that continues the one before at which block it begins. */
+static inline void csp_segment_continue(struct csp_segments *segments, struct csp_segment_key *key,
+                                        uint32_t block, bool sums_up)
+{
+    key->link = block;
+    key->start = (key->start & ~(csp_segment_start)UINT32_MAX) | CSP_SEGMENT_AT_BLOCK | block;
+    key->segment = csp_segment_at(segments, csp_segment_place(key), sums_up);
+    __builtin_prefetch(key->segment);
 }
 
 /* Ranges are told one by one, unless it sums up. */

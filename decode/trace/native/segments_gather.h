@@ -210,8 +210,9 @@ static INLINE bool take_other(struct csp_segments *segments, struct gathering *g
         return false;
     gathering->at += stamp;
     if (atoms) {
-        gathering->word = UINT32_MAX; /* at which none begins */
+        gathering->word = CSP_SEGMENT_AT_BLOCK; /* at none yet */
         gathering->link = CSP_SEGMENT_CONTINUES;
+        segments->continuing[segments->continuing_count++] = keys;
     }
     begin_segment(gathering);
     return true;
@@ -240,6 +241,7 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
     segments->legs[0].region = walker->region.number;
     segments->leg_count = 1;
     segments->stamp_count = 0;
+    segments->continuing_count = 0;
     for (unsigned i = 0; i < CSP_STRETCH_OLD; i++)
         segments->addresses[i] = reader->history[CSP_STRETCH_OLD - 1 - i].value;
     begin_segment(&gathering);

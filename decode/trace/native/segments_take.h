@@ -4,6 +4,20 @@
 
 /* ---- putting together ---- */
 
+/* Finds out where segments begin that continue one that is remembered, so that what is remembered
+ * of them is fetched, too. */
+static INLINE void continue_known(struct csp_segments *segments, bool sums_up)
+{
+    for (uint32_t i = 0; i < segments->continuing_count; i++) {
+        struct csp_segment_key *key = &segments->keys[segments->continuing[i]];
+        if (segments->continuing[i] >= segments->key_count || key->link != CSP_SEGMENT_CONTINUES)
+            continue;
+        const struct csp_segment *before = csp_segment_look_up(segments, key - 1, sums_up);
+        if (csp_segment_is_of(before, key - 1) && before->link >= CSP_BLOCK_FIRST)
+            csp_segment_continue(segments, key, before->link, sums_up);
+    }
+}
+
 /* Segments that follow each other. */
 struct chain {
     uint32_t keys;       /* how many */
@@ -35,7 +49,9 @@ static INLINE struct chain chain_up(struct csp_segments *segments, const struct 
         struct csp_segment_key *key = &segments->keys[chain.keys];
         const struct csp_segment *segment = key->segment;
         if (UNLIKELY(!csp_segment_is_of(segment, key) || chain.link != key->link)) {
-            segment = csp_segments_find(segments, walker, key, chain.link);
+            segment = csp_segment_look_up(segments, key, sums_up);
+            if (!csp_segment_is_of(segment, key) || chain.link != key->link)
+                segment = csp_segments_find(segments, walker, key, chain.link);
             if (!segment)
                 break;
         }
@@ -223,6 +239,7 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
                                           const uint8_t *end)
 {
     gather(segments, walker, word, reader, takes_stamps, sums_up, at, end);
+    continue_known(segments, sums_up);
     segments->asked = 0;
     struct chain chain = chain_up(segments, walker, sums_up);
     const struct csp_segment_key *next = &segments->keys[chain.keys];
