@@ -74,16 +74,11 @@ void csp_segments_sum_up(struct csp_segments *segments)
     memset(segments->sums, 0, sizeof segments->sums);
 }
 
-static csp_segment_sums sum_up(const struct csp_block_table *table, const uint32_t *ways,
-                               uint32_t count)
+/* What a way adds. */
+static inline csp_segment_sums sums_of(const struct csp_way *way)
 {
-    csp_segment_sums sums = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct csp_way *way = csp_way_numbered(table, ways[i]);
-        uint64_t branches = (way->tags & CSP_TAG_TAKEN) != 0;
-        sums += way->count | UINT64_C(1) << 32 | branches << 48;
-    }
-    return sums;
+    _Static_assert(CSP_TAG_TAKEN == 1 << 16, "to bit 48");
+    return way->count | UINT64_C(1) << 32 | (uint64_t)(way->tags & CSP_TAG_TAKEN) << 32;
 }
 
 /* How a segment came out: its ranges, and whether the last one was by a branch that was taken. As
@@ -92,6 +87,7 @@ struct outcome {
     const uint32_t *ways;
     uint32_t count;
     unsigned taken;
+    csp_segment_sums sums;
 };
 
 /* A place for a segment, with its ranges behind it where they are told. Null when there is no room.
@@ -123,8 +119,8 @@ static const struct csp_segment *remember(struct csp_segments *segments,
                                           struct csp_block_table *table,
                                           const struct outcome *outcome)
 {
-    csp_segment_sums sums = segments->sums_up ? sum_up(table, outcome->ways, outcome->count)
-                                              : (csp_segment_sums)outcome->count << 32;
+    csp_segment_sums sums =
+        segments->sums_up ? outcome->sums : (csp_segment_sums)outcome->count << 32;
     struct csp_segment *segment = NULL;
     if ((uint32_t)sums <= CSP_SEGMENT_INSTRUCTIONS)
         segment = take_place(segments, csp_segment_place(key), outcome);
@@ -145,6 +141,43 @@ static const struct csp_segment *remember(struct csp_segments *segments,
 
 /* ---- one at a time ---- */
 
+enum { ATOMS = 64, TWO_PACKETS = 0xffff };
+
+/* Of packets, the oldest in the lowest bit. */
+struct atoms {
+    uint64_t bits; /* the first of them */
+    uint32_t count;
+};
+
+static inline struct atoms atoms_of(uint64_t packets)
+{
+    struct atoms atoms = {0};
+    for (unsigned i = 0; i < CSP_SEGMENT_PACKETS; i++) {
+        uint32_t packet = csp_packet_atoms[(uint8_t)(packets >> 8 * i)];
+        atoms.bits |= (uint64_t)(packet & 0xffffff) << (atoms.count & (ATOMS - 1));
+        atoms.count += packet >> 24;
+    }
+    return atoms;
+}
+
+/* Walks from a block on, and adds to what came out. Returns what follows, or a link that is none
+ * where that was too early. */
+static inline uint32_t walk_atoms(struct csp_block_table *table, uint32_t block, struct atoms atoms,
+                                  uint32_t *ways, struct outcome *outcome)
+{
+    for (; atoms.count && block >= CSP_BLOCK_FIRST; atoms.count--, atoms.bits >>= 1) {
+        outcome->taken = atoms.bits & 1;
+        uint32_t number = block + outcome->taken * CSP_WAY_UNITS;
+        const struct csp_way *way = csp_way_numbered(table, number);
+        ways[outcome->count++] = number;
+        outcome->sums += sums_of(way);
+        uint32_t next = csp_way_next(way);
+        block =
+            next != CSP_BLOCK_UNKNOWN ? next : csp_block_table_link(table, block, outcome->taken);
+    }
+    return atoms.count ? CSP_BLOCK_UNKNOWN : block;
+}
+
 /* Walks the segment of a key from a block on. */
 static const struct csp_segment *walk(struct csp_segments *segments,
                                       const struct csp_segment_key *key,
@@ -152,20 +185,20 @@ static const struct csp_segment *walk(struct csp_segments *segments,
 {
     uint32_t ways[CSP_SEGMENT_RANGES + CSP_SEGMENT_WAYS];
     struct outcome outcome = {.ways = ways};
-    for (uint64_t packets = key->packets; packets; packets >>= 8) {
-        uint32_t packet = csp_packet_atoms[(uint8_t)packets];
-        for (unsigned left = packet >> 24; left; left--, packet >>= 1) {
-            if (block < CSP_BLOCK_FIRST)
-                return NULL;
-            outcome.taken = packet & 1;
-            uint32_t way = block + outcome.taken * CSP_WAY_UNITS;
-            ways[outcome.count++] = way;
-            uint32_t next = csp_way_next(csp_way_numbered(table, way));
-            block = next != CSP_BLOCK_UNKNOWN ? next
-                                              : csp_block_table_link(table, block, outcome.taken);
-        }
+    struct atoms atoms = atoms_of(key->packets);
+    uint64_t packets = 0; /* that are left */
+    if (UNLIKELY(atoms.count > ATOMS)) {
+        packets = key->packets >> 16;
+        atoms = atoms_of(key->packets & TWO_PACKETS);
     }
-    return remember(segments, key, table, &outcome);
+    for (;;) {
+        block = walk_atoms(table, block, atoms, ways, &outcome);
+        if (!packets || block == CSP_BLOCK_UNKNOWN)
+            break;
+        atoms = atoms_of(packets & TWO_PACKETS);
+        packets >>= 16;
+    }
+    return block == CSP_BLOCK_UNKNOWN ? NULL : remember(segments, key, table, &outcome);
 }
 
 static struct csp_block_table *table_of(const struct csp_regions *regions,
@@ -178,13 +211,13 @@ static struct csp_block_table *table_of(const struct csp_regions *regions,
 
 /* A window that was cut anywhere begins and ends with segments that come once: a stretch with more
  * of them has many. What is summed up are windows so short that it takes still more of them. */
-enum { LEARN_AT = 2, LEARN_SUMS_AT = 4, LANES = 4, LANE_ATOMS = 64 };
+enum { LEARN_AT = 2, LEARN_SUMS_AT = 4, LANES = 4 };
 
-/* A segment to be walked, and its atoms, the oldest in the lowest bit. */
+/* A segment to be walked. */
 struct lane {
     struct csp_segment_key *key;
-    uint64_t bits;
-    uint32_t count, block;
+    struct atoms atoms;
+    uint32_t block;
 };
 
 /* Lanes of one table. */
@@ -197,40 +230,40 @@ struct lanes {
 /* False when it has more atoms than are walked that way. */
 static bool enter_lane(struct lane *lane, struct csp_segment_key *key, uint32_t block)
 {
-    *lane = (struct lane){.key = key, .block = block};
-    for (unsigned i = 0; i < CSP_SEGMENT_PACKETS; i++) {
-        uint32_t packet = csp_packet_atoms[(uint8_t)(key->packets >> 8 * i)];
-        lane->bits |= (uint64_t)(packet & 0xffffff) << (lane->count & 63);
-        lane->count += packet >> 24;
-    }
-    return lane->count <= LANE_ATOMS;
+    *lane = (struct lane){.key = key, .atoms = atoms_of(key->packets), .block = block};
+    return lane->atoms.count <= ATOMS;
 }
 
 /* Walks them as long as the longest one is. What is behind a link that is none is one, too
  * (csp_block_number): so whether all links were, is told by the last. */
 static void walk_lanes(struct csp_segments *segments, struct lanes *lanes)
 {
-    uint32_t ways[LANES][LANE_ATOMS + CSP_SEGMENT_WAYS], links[LANES], steps = 0;
+    uint32_t ways[LANES][ATOMS + CSP_SEGMENT_WAYS], links[LANES], left[LANES], steps = 0;
     uint64_t bits[LANES];
+    csp_segment_sums sums[LANES] = {0};
     for (uint32_t i = 0; i < LANES; i++) {
+        const struct lane *lane = &lanes->lanes[i];
         bool is_there = i < lanes->count;
-        links[i] = is_there ? lanes->lanes[i].block : CSP_BLOCK_UNKNOWN;
-        bits[i] = is_there ? lanes->lanes[i].bits : 0;
-        if (is_there && lanes->lanes[i].count > steps)
-            steps = lanes->lanes[i].count;
+        links[i] = is_there ? lane->block : CSP_BLOCK_UNKNOWN;
+        bits[i] = is_there ? lane->atoms.bits : 0;
+        left[i] = is_there ? lane->atoms.count : 0;
+        steps = left[i] > steps ? left[i] : steps;
     }
     for (uint32_t step = 0; step < steps; step++) {
 #pragma GCC unroll 4
         for (unsigned i = 0; i < LANES; i++) {
             ways[i][step] = links[i] + (uint32_t)(bits[i] & 1) * CSP_WAY_UNITS;
             bits[i] >>= 1;
-            links[i] = csp_way_next(csp_way_numbered(lanes->table, ways[i][step]));
+            const struct csp_way *way = csp_way_numbered(lanes->table, ways[i][step]);
+            sums[i] += step < left[i] ? sums_of(way) : 0;
+            links[i] = csp_way_next(way);
         }
     }
     for (uint32_t i = 0; i < lanes->count; i++) {
         const struct lane *lane = &lanes->lanes[i];
-        uint32_t last = lane->count - 1;
-        struct outcome outcome = {ways[i], lane->count, lane->bits >> last & 1};
+        uint32_t last = lane->atoms.count - 1;
+        struct outcome outcome = {ways[i], lane->atoms.count, lane->atoms.bits >> last & 1,
+                                  sums[i]};
         const struct csp_segment *segment =
             ways[i][last] < CSP_BLOCK_NUMBER_FIRST
                 ? NULL

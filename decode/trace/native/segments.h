@@ -178,9 +178,8 @@ static inline void csp_segment_swap(struct csp_segments *segments, uint32_t one,
 
 /* What is remembered of a key, wherever that is: then it gets its place back. What is in its place
  * otherwise. */
-static inline const struct csp_segment *csp_segment_look_up(struct csp_segments *segments,
-                                                            const struct csp_segment_key *key,
-                                                            bool sums_up)
+static inline const struct csp_segment *
+csp_segment_look_up(struct csp_segments *segments, const struct csp_segment_key *key, bool sums_up)
 {
     uint32_t place = csp_segment_place(key), beside = place ^ 1;
     const struct csp_segment *first = csp_segment_at(segments, place, sums_up);

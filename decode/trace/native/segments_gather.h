@@ -5,59 +5,114 @@
 
 /* ---- reading bytes ---- */
 
-typedef uint8_t row __attribute__((vector_size(CSP_TRACE_ROW), aligned(1), may_alias));
-typedef int8_t truths __attribute__((vector_size(CSP_TRACE_ROW), aligned(1), may_alias));
+/* As many bytes as the processor takes at once. */
+#ifdef __AVX2__
+enum { ROW = 32 };
+#else
+enum { ROW = 16 };
+#endif
+_Static_assert(CSP_TRACE_ROW % ROW == 0, "room");
+
+typedef uint8_t row __attribute__((vector_size(ROW), aligned(1), may_alias));
+typedef int8_t truths __attribute__((vector_size(ROW), aligned(1), may_alias));
+typedef uint64_t row_words __attribute__((vector_size(ROW), aligned(1), may_alias));
 
 static INLINE row *row_at(uint8_t *bytes, uint32_t at)
 {
     return (row *)(bytes + at);
 }
 
-enum { ADDRESS_MAX = 9 };
+/* The bytes from `count` on of a row and the one behind it. */
+#ifdef __AVX2__
+#define FROM(count, low, high)                                                                     \
+    ((row)_mm256_alignr_epi8(_mm256_permute2x128_si256((__m256i)(low), (__m256i)(high), 0x21),     \
+                             (__m256i)(low), count))
+#else
+#define FROM(count, low, high)                                                                     \
+    ((row)((row_words)(low) >> 8 * (count) |                                                       \
+           __builtin_shufflevector((row_words)(low), (row_words)(high), 1, 2)                      \
+               << (64 - 8 * (count))))
+#endif
+
+/* Of a row, for each byte. */
+struct headers {
+    row atoms, sizes;
+};
 
 /* What each byte alone begins: an atom packet, or an address packet of so many bytes, which are
- * those that address_forms.h has. */
-static INLINE void read_headers(struct csp_segment_trace *trace, uint32_t at)
+ * those that address_forms.h has. Of `next`, the bytes behind each, none but the highest bits
+ * count. */
+static INLINE struct headers read_headers(row byte, row next)
 {
-    row byte = *row_at(trace->bytes, at), next = *row_at(trace->bytes, at + 1);
     row goes_on = (row)((truths)next < 0); /* as a number: -1 */
-    *row_at(trace->atoms, at) = (row)((byte & 0xc0) == 0xc0) & 1;
-    *row_at(trace->sizes, at) = ((row)(byte - 0x90 <= 2) & 1) |
-                                ((row)(byte == 0x95) & (2 - goes_on)) | ((row)(byte == 0x9a) & 5) |
-                                ((row)(byte == 0x9d) & 9);
+    return (struct headers){.atoms = (row)((byte & 0xc0) == 0xc0) & 1,
+                            .sizes = ((row)(byte - 0x90 <= 2) & 1) |
+                                     ((row)(byte == 0x95) & (2 - goes_on)) |
+                                     ((row)(byte == 0x9a) & 5) | ((row)(byte == 0x9d) & 9)};
 }
 
 /* Where `count` atom packets are known to be in a row, `count` bytes further on it is known how
  * many more there are, and what is behind them. */
-static INLINE void double_atoms(struct csp_segment_trace *trace, uint32_t at, uint32_t count)
+#define DOUBLE_ATOMS(count, low, high)                                                             \
+    (struct headers)                                                                               \
+    {                                                                                              \
+        .atoms = (low).atoms +                                                                     \
+                 ((row)((low).atoms == (count)) & FROM(count, (low).atoms, (high).atoms)),         \
+        .sizes = (low).sizes |                                                                     \
+                 ((row)((low).atoms == (count)) & FROM(count, (low).sizes, (high).sizes)),         \
+    }
+
+/* For each byte of a row, how many there are from it on. */
+static INLINE row left_in_row(uint32_t left)
 {
-    row atoms = *row_at(trace->atoms, at), sizes = *row_at(trace->sizes, at);
-    row more = (row)(atoms == (uint8_t)count);
-    *row_at(trace->atoms, at) = atoms + (more & *row_at(trace->atoms, at + count));
-    *row_at(trace->sizes, at) = sizes | (more & *row_at(trace->sizes, at + count));
+    row numbers;
+    for (unsigned i = 0; i < ROW; i++)
+        numbers[i] = (uint8_t)i;
+    return (uint8_t)left - numbers;
+}
+
+/* Has the last of the bytes in their place, and zeroes behind them. */
+static INLINE void copy_last(struct csp_segment_trace *trace, const uint8_t *at, uint32_t size)
+{
+    if (size >= ROW)
+        *row_at(trace->bytes, size - ROW) = *(const row *)(at + size - ROW);
+    else
+        memcpy(trace->bytes, at, size);
+    for (uint32_t i = 0; i < 2 * CSP_TRACE_ROW; i += ROW)
+        *row_at(trace->bytes, size + i) = (row){0};
 }
 
 /* Finds out what begins at each byte, whether a packet begins there or not: of all at once that is
- * less than of one packet after the other, as each of those waits for the one before. */
+ * less than of one packet after the other, as each of those waits for the one before. Rows are read
+ * from the last one on, and what is known of one kept for the one before it: stored and loaded
+ * again elsewhere in the row, it would have to be waited for. */
 static INLINE void read_trace(struct csp_segment_trace *trace, const uint8_t *at, uint32_t size)
 {
-    memcpy(trace->bytes, at, size);
-    memset(trace->bytes + size, 0, CSP_TRACE_ROOM - CSP_STRETCH_BYTES);
-    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
-        read_headers(trace, i);
-    memset(trace->atoms + size, 0, CSP_TRACE_ROW);
-    memset(trace->sizes + size, 0, CSP_TRACE_ROW);
-    for (uint32_t left = 1; left < ADDRESS_MAX && left <= size; left++)
-        if (trace->sizes[size - left] > left) /* it is not there as a whole */
-            trace->sizes[size - left] = 0;
+    const struct headers none = {{0}, {0}};
+    struct headers once = none, twice = none, four_times = none; /* of the row behind */
+    row behind = {0};
+    uint32_t start = size / ROW * ROW;
+    row left = left_in_row(size - start), left_before = left + ROW;
+    copy_last(trace, at, size);
+    row byte = *row_at(trace->bytes, start);
     _Static_assert(CSP_SEGMENT_PACKETS == 8, "three times");
-    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
-        double_atoms(trace, i, 1);
-    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW)
-        double_atoms(trace, i, 2);
-    for (uint32_t i = 0; i <= size; i += CSP_TRACE_ROW) {
-        double_atoms(trace, i, 4);
-        *row_at(trace->steps, i) = *row_at(trace->atoms, i) + *row_at(trace->sizes, i);
+    for (;;) {
+        struct headers first = read_headers(byte, FROM(1, byte, behind));
+        first.sizes &= (row)(first.sizes <= left); /* it is there as a whole */
+        struct headers second = DOUBLE_ATOMS(1, first, once);
+        struct headers third = DOUBLE_ATOMS(2, second, twice);
+        struct headers all = DOUBLE_ATOMS(4, third, four_times);
+        *row_at(trace->atoms, start) = all.atoms;
+        *row_at(trace->sizes, start) = all.sizes;
+        *row_at(trace->steps, start) = all.atoms + all.sizes;
+        if (!start)
+            break;
+        start -= ROW;
+        behind = byte;
+        byte = *(const row *)(at + start);
+        *row_at(trace->bytes, start) = byte;
+        once = first, twice = second, four_times = third;
+        left = left_before, left_before = (row){0} - 1;
     }
 }
 
