@@ -6,7 +6,9 @@
 
 enum {
     SECTION_BYTES = 1 << 20,
-    AHEAD = 1024, /* some ten records: as long as memory takes to answer */
+    EXPECTED = 1 << 18, /* mapped ahead: others hop while it is made */
+    AHEAD = 2048,                 /* some records: as long as memory takes to answer */
+    LINE = 64,
 };
 
 struct csp_sections {
@@ -15,6 +17,7 @@ struct csp_sections {
     CSP_VEC(struct csp_section) found;
     CSP_VEC(const uint8_t *) id_indexes;
     uint64_t at, ordinal; /* where nobody has been yet */
+    uint64_t expected_to; /* csp_file_expect */
     bool is_at_end, is_compressed, was_told_late;
 };
 
@@ -64,20 +67,36 @@ static void note(struct csp_sections *sections, const uint8_t *record)
     csp_vec_push(&sections->id_indexes, record);
 }
 
+/* Has what lies ahead mapped, in turns with others that do: not while they wait to hop. */
+static void expect(struct csp_sections *sections)
+{
+    pthread_mutex_lock(&sections->lock);
+    uint64_t begin = sections->at > sections->expected_to ? sections->at : sections->expected_to;
+    uint64_t end = sections->at + EXPECTED;
+    if (begin < end)
+        sections->expected_to = end;
+    pthread_mutex_unlock(&sections->lock);
+    if (begin < end)
+        csp_file_expect(sections->reader->file, begin, end - begin);
+}
+
 /* Hops as far as the end of the next section, having memory bring what lies ahead: each hop waits
  * for the size that it finds. What is damaged belongs to the last one. */
 static void find_next(struct csp_sections *sections)
 {
     const struct csp_perfdata *reader = sections->reader;
+    const uint8_t *ahead = reader->file->data + sections->at;
     struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
-    csp_file_expect(reader->file, section.begin, SECTION_BYTES);
     while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
         const uint8_t *at = reader->file->data + sections->at;
-        __builtin_prefetch(at + AHEAD);
+        for (ahead = ahead > at ? ahead : at; ahead < at + AHEAD; ahead += LINE)
+            __builtin_prefetch(ahead);
         uint64_t size = size_of(at, reader->data_end - sections->at);
         if (size)
             note(sections, at);
         sections->at += size;
+        if (size > UINT16_MAX && sections->expected_to < sections->at)
+            sections->expected_to = sections->at;
         sections->ordinal++;
         sections->is_at_end = !size || sections->is_compressed;
     }
@@ -89,6 +108,7 @@ struct csp_records *csp_sections_open(struct csp_sections *sections, size_t numb
                                       struct csp_diag *diag)
 {
     struct csp_records *records = NULL;
+    expect(sections);
     pthread_mutex_lock(&sections->lock);
     while (sections->found.len <= number && !sections->is_at_end)
         find_next(sections);
