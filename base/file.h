@@ -20,8 +20,9 @@ struct csp_file {
  * Errors: CSP_ERR_INPUT (missing, a directory), CSP_ERR_IO. */
 int csp_file_map(struct csp_file *file, const char *path, struct csp_diag *diag);
 void csp_file_unmap(struct csp_file *file);
-/* All of these bytes will be read soon: maps them at once, many pages for what one costs when it is
- * first touched. The pages are the kernel's, which can take them back. */
+/* All of these bytes will be read soon: touches them where the system maps the pages around. (Told
+ * to map them all, it looks at each page once more.) The pages are the kernel's, which can take
+ * them back. */
 void csp_file_expect(const struct csp_file *file, uint64_t offset, uint64_t size);
 /* These bytes will hardly be read again: their pages need not be kept, and those that are read
  * after all are mapped again. */
