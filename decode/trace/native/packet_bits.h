@@ -35,20 +35,4 @@ static INLINE unsigned header_at(uint64_t bytes)
 #endif
 }
 
-/* The region in force, by words from its base: those of which there are blocks. */
-struct words {
-    struct csp_block_table *table;
-    uint64_t base, first, count;
-};
-
-static INLINE struct words words_of(const struct csp_region *region)
-{
-    const struct csp_code_region *code = &region->code;
-    uint64_t first = (code->start - code->base + 3) / 4, end = (code->end - code->base) / 4;
-    if (end > region->table->words)
-        end = region->table->words;
-    uint64_t count = end > first ? end - first : 0;
-    return (struct words){region->table, code->base, first, count};
-}
-
 #endif

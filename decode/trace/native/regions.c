@@ -46,6 +46,15 @@ static bool same(const struct csp_code_region *a, const struct csp_code_region *
     return a->start == b->start && a->end == b->end && a->base == b->base && a->blocks == b->blocks;
 }
 
+static struct csp_region_words words_of(const struct csp_code_region *code,
+                                        const struct csp_block_table *table)
+{
+    uint64_t first = (code->start - code->base + 3) / 4, end = (code->end - code->base) / 4;
+    uint64_t known = table ? table->words : 0;
+    end = end < known ? end : known;
+    return (struct csp_region_words){code->base, first, end > first ? end - first : 0};
+}
+
 static struct csp_region *meet(struct csp_regions *regions, const struct csp_code_region *code,
                                bool waits)
 {
@@ -56,13 +65,14 @@ static struct csp_region *meet(struct csp_regions *regions, const struct csp_cod
         if (*number && !same(&regions->met.data[*number].code, code))
             continue;
         if (!*number) {
+            struct csp_block_table *table = csp_block_cache_table(code->blocks, CSP_ISA_A64, waits);
             *number = regions->met.len;
-            csp_vec_push(&regions->met,
-                         (struct csp_region){
-                             .code = *code,
-                             .table = csp_block_cache_table(code->blocks, CSP_ISA_A64, waits),
-                             .number = (uint32_t)*number,
-                         });
+            csp_vec_push(&regions->met, (struct csp_region){
+                                            .code = *code,
+                                            .words = words_of(code, table),
+                                            .table = table,
+                                            .number = (uint32_t)*number,
+                                        });
         }
         return &regions->met.data[*number];
     }

@@ -7,8 +7,14 @@
 #include "base/vec.h"
 #include "decode/trace/engine.h"
 
+/* Those of a mapping that there are blocks of, from its base on. */
+struct csp_region_words {
+    uint64_t base, first, count;
+};
+
 struct csp_region {
     struct csp_code_region code;
+    struct csp_region_words words;
     struct csp_block_table *table; /* null: it cannot be walked */
     uint32_t number;               /* in csp_regions.met */
     uint32_t epoch;                /* in which it was last found to be mapped */

@@ -139,10 +139,11 @@ _Static_assert(offsetof(struct csp_segment_trace, bytes) == 0, "the bytes are wh
 /* What of a stretch is in registers while it is gathered. */
 struct gathering {
     const uint8_t *at;
-    struct words words;       /* of the region in force */
-    csp_segment_start region; /* where the next segment begins: the region and source */
-    uint32_t word;            /* and the word */
-    uint32_t link;            /* and its key's */
+    struct csp_region_words words;  /* of the region in force */
+    const struct csp_region *other; /* the one before */
+    csp_segment_start region;       /* where the next segment begins: the region and source */
+    uint32_t word;                  /* and the word */
+    uint32_t link;                  /* and its key's */
     struct csp_segment_key *key;
     uint64_t *newest; /* address */
 };
@@ -186,17 +187,30 @@ static INLINE uint32_t keys_of(const struct csp_segments *segments,
     return (uint32_t)(gathering->key - segments->keys);
 }
 
-/* An address outside of the region in force begins another leg. False when it ends the stretch,
- * because what is there has to be asked for. */
-static __attribute__((noinline)) bool change_leg(struct csp_segments *segments,
-                                                 const struct csp_regions *regions,
-                                                 uint64_t address, uint32_t keys)
+/* Whether segments can begin at this address, as far as the region in force tells. */
+static INLINE bool find_word(struct gathering *gathering, uint64_t address)
 {
-    const struct csp_region *region = csp_regions_find(regions, address);
-    if (!region || !region->table || segments->leg_count == CSP_STRETCH_LEGS ||
-        region->number >= CSP_SEGMENT_REGIONS)
+    uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
+    gathering->word = (uint32_t)word;
+    return word - gathering->words.first < gathering->words.count;
+}
+
+/* An address outside of the region in force begins another leg, most often in the region before.
+ * False when it ends the stretch, because what is there has to be asked for. */
+static INLINE bool change_leg(struct csp_segments *segments, const struct csp_walker *walker,
+                              struct gathering *gathering, uint64_t address)
+{
+    const struct csp_region *region = gathering->other;
+    if (!csp_region_holds(region, address))
+        region = csp_regions_find(&walker->regions, address);
+    if (!region || segments->leg_count == CSP_STRETCH_LEGS || region->number >= CSP_SEGMENT_REGIONS)
         return false;
-    segments->legs[segments->leg_count - 1].end = keys;
+    gathering->other = &walker->regions.met.data[csp_segment_region(gathering->region)];
+    gathering->words = region->words;
+    gathering->region = csp_segment_start_at(walker, region->number, 0);
+    if (!find_word(gathering, address))
+        return false;
+    segments->legs[segments->leg_count - 1].end = keys_of(segments, gathering);
     segments->legs[segments->leg_count++].region = region->number;
     return true;
 }
@@ -205,19 +219,16 @@ static __attribute__((noinline)) bool change_leg(struct csp_segments *segments,
 static INLINE bool go_to(struct csp_segments *segments, const struct csp_walker *walker,
                          struct gathering *gathering, uint64_t address)
 {
-    for (bool is_changed = false;; is_changed = true) {
-        uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
-        gathering->word = (uint32_t)word;
-        gathering->link = CSP_BLOCK_INDIRECT;
-        if (!UNLIKELY(word - gathering->words.first >= gathering->words.count))
-            return true;
-        if (is_changed ||
-            !change_leg(segments, &walker->regions, address, keys_of(segments, gathering)))
-            return false;
-        uint32_t region = segments->legs[segments->leg_count - 1].region;
-        gathering->words = words_of(&walker->regions.met.data[region]);
-        gathering->region = csp_segment_start_at(walker, region, 0);
-    }
+    gathering->link = CSP_BLOCK_INDIRECT;
+    return !UNLIKELY(!find_word(gathering, address)) ||
+           change_leg(segments, walker, gathering, address);
+}
+
+/* The region that execution was in before, if it is known to be there now. */
+static INLINE const struct csp_region *region_before(const struct csp_regions *regions)
+{
+    bool is_current = csp_region_is_current(regions, regions->left);
+    return &regions->met.data[is_current ? regions->left : 0];
 }
 
 /* The size of a timestamp that atoms follow; 0 where it is not taken. Nine bytes are there. */
@@ -284,7 +295,8 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
     bool goes_on = end - at > size;
     struct gathering gathering = {
         .at = segments->trace.bytes,
-        .words = words_of(&walker->region),
+        .words = walker->region.words,
+        .other = region_before(&walker->regions),
         .region = csp_segment_start_at(walker, walker->region.number, 0),
         .word = word,
         .link = CSP_BLOCK_INDIRECT,

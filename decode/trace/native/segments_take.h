@@ -220,9 +220,9 @@ static INLINE void tell_ranges(const struct csp_segments *segments, const struct
 static INLINE void leave(const struct csp_segments *segments, const struct chain *chain,
                          struct csp_walker *walker)
 {
-    const struct csp_segment_leg *leg = segments->legs;
-    while (leg->end < chain->keys)
-        leg++;
+    const struct csp_segment_leg *leg = &segments->legs[segments->leg_count - 1];
+    while (leg > segments->legs && leg[-1].end >= chain->keys)
+        leg--;
     if (leg > segments->legs) /* it is soon gone back to */
         csp_walker_change_region(walker, region_of(walker, leg[-1].region));
     csp_walker_change_region(walker, region_of(walker, leg->region));
