@@ -52,7 +52,12 @@ static struct csp_region_words words_of(const struct csp_code_region *code,
     uint64_t first = (code->start - code->base + 3) / 4, end = (code->end - code->base) / 4;
     uint64_t known = table ? table->words : 0;
     end = end < known ? end : known;
-    return (struct csp_region_words){code->base, first, end > first ? end - first : 0};
+    uint64_t count = end > first ? end - first : 0;
+    return (struct csp_region_words){
+        .address = code->base + 4 * first,
+        .first = count ? (uint32_t)first : 0,
+        .count = (uint32_t)count,
+    };
 }
 
 static struct csp_region *meet(struct csp_regions *regions, const struct csp_code_region *code,

@@ -7,10 +7,19 @@
 #include "base/vec.h"
 #include "decode/trace/engine.h"
 
-/* Those of a mapping that there are blocks of, from its base on. */
+/* Those of a mapping that there are blocks of. */
 struct csp_region_words {
-    uint64_t base, first, count;
+    uint64_t address; /* of the first one */
+    uint32_t first;   /* which one that is, from the mapping's base on */
+    uint32_t count;
 };
+
+/* Which of them is at `address`; what is not less than their count is none. */
+static inline uint64_t csp_region_word(const struct csp_region_words *words, uint64_t address)
+{
+    uint64_t offset = address - words->address;
+    return offset >> 2 | offset << 62;
+}
 
 struct csp_region {
     struct csp_code_region code;

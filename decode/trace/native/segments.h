@@ -49,6 +49,12 @@ static inline csp_segment_start csp_segment_start_at(const struct csp_walker *wa
     return (csp_segment_start)walker->source << 56 | (csp_segment_start)region << 32 | word;
 }
 
+/* Where one begins that continues another in the same region. */
+static inline csp_segment_start csp_segment_at_block(csp_segment_start start, uint32_t block)
+{
+    return (start & ~(csp_segment_start)UINT32_MAX) | CSP_SEGMENT_AT_BLOCK | block;
+}
+
 static inline uint32_t csp_segment_region(csp_segment_start start)
 {
     return start >> 32 & (CSP_SEGMENT_REGIONS - 1);
@@ -195,7 +201,7 @@ static inline void csp_segment_continue(struct csp_segments *segments, struct cs
                                         uint32_t block, bool sums_up)
 {
     key->link = block;
-    key->start = (key->start & ~(csp_segment_start)UINT32_MAX) | CSP_SEGMENT_AT_BLOCK | block;
+    key->start = csp_segment_at_block(key->start, block);
     key->segment = csp_segment_at(segments, csp_segment_place(key), sums_up);
     __builtin_prefetch(key->segment);
 }

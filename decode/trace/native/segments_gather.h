@@ -140,10 +140,9 @@ _Static_assert(offsetof(struct csp_segment_trace, bytes) == 0, "the bytes are wh
 struct gathering {
     const uint8_t *at;
     struct csp_region_words words;  /* of the region in force */
-    const struct csp_region *other; /* the one before */
-    csp_segment_start region;       /* where the next segment begins: the region and source */
-    uint32_t word;                  /* and the word */
-    uint32_t link;                  /* and its key's */
+    csp_segment_start first;        /* where one begins at the first of them */
+    csp_segment_start start;        /* where the next one begins */
+    const struct csp_region *other; /* the region before */
     struct csp_segment_key *key;
     uint64_t *newest; /* address */
 };
@@ -175,8 +174,8 @@ static INLINE void add_segment(struct csp_segments *segments, struct gathering *
 {
     struct csp_segment_key *key = gathering->key++;
     key->packets = packets;
-    key->start = gathering->region | gathering->word;
-    key->link = gathering->link;
+    key->start = gathering->start;
+    key->link = CSP_BLOCK_INDIRECT;
     key->segment = csp_segment_at(segments, csp_segment_place(key), sums_up);
     __builtin_prefetch(key->segment);
 }
@@ -187,12 +186,11 @@ static INLINE uint32_t keys_of(const struct csp_segments *segments,
     return (uint32_t)(gathering->key - segments->keys);
 }
 
-/* Whether segments can begin at this address, as far as the region in force tells. */
-static INLINE bool find_word(struct gathering *gathering, uint64_t address)
+static INLINE void enter_region(const struct csp_walker *walker, struct gathering *gathering,
+                                const struct csp_region *region)
 {
-    uint64_t offset = address - gathering->words.base, word = offset >> 2 | offset << 62;
-    gathering->word = (uint32_t)word;
-    return word - gathering->words.first < gathering->words.count;
+    gathering->words = region->words;
+    gathering->first = csp_segment_start_at(walker, region->number, region->words.first);
 }
 
 /* An address outside of the region in force begins another leg, most often in the region before.
@@ -205,11 +203,12 @@ static INLINE bool change_leg(struct csp_segments *segments, const struct csp_wa
         region = csp_regions_find(&walker->regions, address);
     if (!region || segments->leg_count == CSP_STRETCH_LEGS || region->number >= CSP_SEGMENT_REGIONS)
         return false;
-    gathering->other = &walker->regions.met.data[csp_segment_region(gathering->region)];
-    gathering->words = region->words;
-    gathering->region = csp_segment_start_at(walker, region->number, 0);
-    if (!find_word(gathering, address))
+    uint64_t word = csp_region_word(&region->words, address);
+    if (word >= region->words.count)
         return false;
+    gathering->other = &walker->regions.met.data[csp_segment_region(gathering->first)];
+    enter_region(walker, gathering, region);
+    gathering->start = gathering->first + word;
     segments->legs[segments->leg_count - 1].end = keys_of(segments, gathering);
     segments->legs[segments->leg_count++].region = region->number;
     return true;
@@ -219,9 +218,11 @@ static INLINE bool change_leg(struct csp_segments *segments, const struct csp_wa
 static INLINE bool go_to(struct csp_segments *segments, const struct csp_walker *walker,
                          struct gathering *gathering, uint64_t address)
 {
-    gathering->link = CSP_BLOCK_INDIRECT;
-    return !UNLIKELY(!find_word(gathering, address)) ||
-           change_leg(segments, walker, gathering, address);
+    uint64_t word = csp_region_word(&gathering->words, address);
+    gathering->start = gathering->first + word;
+    if (UNLIKELY(word >= gathering->words.count))
+        return change_leg(segments, walker, gathering, address);
+    return true;
 }
 
 /* The region that execution was in before, if it is known to be there now. */
@@ -276,8 +277,7 @@ static INLINE bool take_other(struct csp_segments *segments, struct gathering *g
         return false;
     gathering->at += stamp;
     if (atoms) {
-        gathering->word = CSP_SEGMENT_AT_BLOCK; /* at none yet */
-        gathering->link = CSP_SEGMENT_CONTINUES;
+        gathering->start = csp_segment_at_block(gathering->first, 0);
         segments->continuing[segments->continuing_count++] = keys;
     }
     begin_segment(gathering);
@@ -292,19 +292,18 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
                           bool sums_up, const uint8_t *at, const uint8_t *end)
 {
     uint32_t size = end - at < CSP_STRETCH_BYTES ? (uint32_t)(end - at) : CSP_STRETCH_BYTES;
-    bool goes_on = end - at > size;
+    bool is_all = end - at == size;
     struct gathering gathering = {
         .at = segments->trace.bytes,
-        .words = walker->region.words,
+        .start = csp_segment_start_at(walker, walker->region.number, word),
         .other = region_before(&walker->regions),
-        .region = csp_segment_start_at(walker, walker->region.number, 0),
-        .word = word,
-        .link = CSP_BLOCK_INDIRECT,
         .key = segments->keys,
         .newest = &segments->addresses[CSP_STRETCH_OLD - 1],
     };
     read_trace(&segments->trace, at, size);
     end = segments->trace.bytes + size;
+    const uint8_t *cut = is_all ? NULL : end; /* behind which more atoms may follow */
+    enter_region(walker, &gathering, &walker->region);
     segments->legs[0].region = walker->region.number;
     segments->leg_count = 1;
     segments->stamp_count = 0;
@@ -317,7 +316,7 @@ static INLINE void gather(struct csp_segments *segments, const struct csp_walker
         uint64_t bytes = csp_load64(gathering.at);
         const uint8_t *behind = gathering.at + step_at(gathering.at);
         gathering.at += atoms;
-        if (goes_on && UNLIKELY(gathering.at == end)) /* more atoms may follow */
+        if (UNLIKELY(gathering.at == cut))
             break;
         if (atoms)
             add_segment(segments, &gathering, low_bytes(bytes, atoms), sums_up);

@@ -10,8 +10,10 @@ static INLINE void continue_known(struct csp_segments *segments, bool sums_up)
 {
     for (uint32_t i = 0; i < segments->continuing_count; i++) {
         struct csp_segment_key *key = &segments->keys[segments->continuing[i]];
-        if (segments->continuing[i] >= segments->key_count || key->link != CSP_SEGMENT_CONTINUES)
-            continue;
+        if (segments->continuing[i] == segments->key_count ||
+            !((uint32_t)key->start & CSP_SEGMENT_AT_BLOCK))
+            continue; /* an address followed, or nothing */
+        key->link = CSP_SEGMENT_CONTINUES;
         const struct csp_segment *before = csp_segment_look_up(segments, key - 1, sums_up);
         if (csp_segment_is_of(before, key - 1) && before->link >= CSP_BLOCK_FIRST)
             csp_segment_continue(segments, key, before->link, sums_up);
@@ -44,9 +46,8 @@ static INLINE struct chain chain_up(struct csp_segments *segments, const struct 
                                     bool sums_up)
 {
     struct chain chain = {.link = CSP_BLOCK_INDIRECT};
-    while (chain.keys < segments->key_count &&
-           (sums_up || chain.ways <= CSP_STRETCH_WAYS - CSP_SEGMENT_RANGES)) {
-        struct csp_segment_key *key = &segments->keys[chain.keys];
+    struct csp_segment_key *key = segments->keys, *end = key + segments->key_count;
+    for (; key < end && (sums_up || chain.ways <= CSP_STRETCH_WAYS - CSP_SEGMENT_RANGES); key++) {
         const struct csp_segment *segment = key->segment;
         if (UNLIKELY(!csp_segment_is_of(segment, key) || chain.link != key->link)) {
             segment = csp_segment_look_up(segments, key, sums_up);
@@ -58,12 +59,11 @@ static INLINE struct chain chain_up(struct csp_segments *segments, const struct 
         if (sums_up)
             chain.sums += segment->sums;
         else
-            chain.ways += copy_ways(&segments->ways[chain.ways], segment);
-        key->ways = chain.ways;
+            key->ways = chain.ways += copy_ways(&segments->ways[chain.ways], segment);
         chain.last = segment->last;
         chain.link = segment->link;
-        chain.keys++;
     }
+    chain.keys = (uint32_t)(key - segments->keys);
     return chain;
 }
 
