@@ -120,12 +120,17 @@ struct csp_records *csp_sections_open(struct csp_sections *sections, size_t numb
     return records;
 }
 
-void csp_sections_done(struct csp_sections *sections, size_t number)
+void csp_sections_done(struct csp_sections *sections, size_t first, size_t count)
 {
+    uint64_t begin = 0, end = 0;
     pthread_mutex_lock(&sections->lock);
-    const struct csp_section section = sections->found.data[number];
+    size_t found = sections->found.len;
+    if (first < found) {
+        begin = sections->found.data[first].begin;
+        end = sections->found.data[count < found - first ? first + count - 1 : found - 1].end;
+    }
     pthread_mutex_unlock(&sections->lock);
-    csp_file_done(sections->reader->file, section.begin, section.end - section.begin);
+    csp_file_done(sections->reader->file, begin, end - begin);
 }
 
 bool csp_sections_are_compressed(const struct csp_sections *sections)
