@@ -15,7 +15,7 @@
 
 /* Two threads may make the same block at once, and one of the numbers is then wasted. */
 enum { SPARE_BLOCKS = 1024, VARIANTS = CSP_ISA_COUNT * 2 };
-enum { BUSY = 256 /* blocks */, SLOTS_AT_ONCE = 8 << 20 /* bytes */ };
+enum { BUSY = 256 /* blocks */, SLOTS_AT_ONCE = 8 << 20 /* bytes */, PIECE_WORDS = 1 << 16 };
 
 struct csp_block_cache {
     const uint8_t *code;
@@ -84,24 +84,41 @@ static void populate_slots(struct csp_block_table *table, uint32_t first, uint32
         populate(&table->slots[first], size);
 }
 
-/* Code that much is traced in is likely to be traced all over: has twice as many blocks as so far,
- * and once the slots. */
-static void populate_table(struct csp_block_table *table, uint32_t number)
+/* Has twice as many blocks as so far. */
+static void populate_blocks(struct csp_block_table *table, uint32_t number)
 {
     uint32_t made = number / CSP_BLOCK_UNITS;
-    if (made < BUSY || (made & (made - 1)) || number >= table->capacity)
+    if ((made & (made - 1)) || number >= table->capacity)
         return;
     uint32_t count = number < table->capacity - number ? number : table->capacity - number;
     populate(&table->blocks[number], count * sizeof *table->blocks);
-    if (made == BUSY)
-        populate_slots(table, 0, table->words);
+}
+
+/* Has all slots of a piece of code. They are read before they are written, and a page that was
+ * only read is replaced then, for which every processor that runs a thread is interrupted. */
+static void populate_piece(struct csp_block_table *table, uint32_t word)
+{
+    uint32_t piece = word / PIECE_WORDS, first = piece * PIECE_WORDS;
+    if (__atomic_exchange_n(&table->pieces[piece], true, __ATOMIC_RELAXED))
+        return;
+    uint32_t left = table->words - first;
+    populate_slots(table, first, first + (left < PIECE_WORDS ? left : PIECE_WORDS) - 1);
+}
+
+/* Code that much is traced in is likely to be traced all over. */
+static void populate_table(struct csp_block_table *table, uint32_t number, uint32_t word)
+{
+    if (number < BUSY * CSP_BLOCK_UNITS)
+        return;
+    populate_blocks(table, number);
+    populate_piece(table, word);
 }
 
 uint32_t csp_block_table_make(struct csp_block_table *table, uint32_t word)
 {
     struct csp_block block = scan(table, word);
     uint32_t number = __atomic_fetch_add(&table->used, CSP_BLOCK_UNITS, __ATOMIC_RELAXED);
-    populate_table(table, number);
+    populate_table(table, number, word);
     while (number >= table->capacity) { /* all numbers are given out: ours is being published */
         __atomic_store_n(&table->used, table->capacity, __ATOMIC_RELAXED);
         uint32_t published = __atomic_load_n(&table->slots[word], __ATOMIC_ACQUIRE);
@@ -191,6 +208,7 @@ static struct csp_block_table *create_table(const struct csp_block_cache *cache,
     table->waits = waits;
     table->used = CSP_BLOCK_NUMBER_FIRST;
     table->capacity = table->used + (table->words + SPARE_BLOCKS) * CSP_BLOCK_UNITS;
+    table->pieces = csp_calloc(table->words / PIECE_WORDS + 1, sizeof *table->pieces);
     table->slots = reserve(((size_t)table->words + 1) * sizeof *table->slots);
     table->blocks = reserve((size_t)table->capacity * sizeof *table->blocks);
     return table;
@@ -225,6 +243,7 @@ void csp_block_cache_destroy(struct csp_block_cache *cache)
         csp_block_table_save(table, cache->store, &cache->build_id, cache->loaded[i]);
         munmap(table->slots, ((size_t)table->words + 1) * sizeof *table->slots);
         munmap(table->blocks, (size_t)table->capacity * sizeof *table->blocks);
+        free(table->pieces);
         free(table);
     }
     pthread_mutex_destroy(&cache->lock);

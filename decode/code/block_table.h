@@ -101,6 +101,7 @@ struct csp_block_table {
     uint32_t words;          /* of code */
     uint32_t *slots;         /* [words]: the block that begins there, or CSP_BLOCK_UNKNOWN */
     uint32_t *blocks;        /* numbered by where they begin in this array */
+    bool *pieces;            /* of code: whether there is memory for all of the slots */
     uint32_t used, capacity; /* numbers */
     uint8_t isa;             /* enum csp_isa */
     bool waits;              /* WFI and WFE are waypoints */
