@@ -38,6 +38,29 @@ void csp_parallel(unsigned workers, void (*work)(void *user, unsigned worker), v
     free(list);
 }
 
+struct tasks {
+    void (*work)(void *user, unsigned task);
+    void *user;
+    unsigned count, taken;
+};
+
+static void run_tasks(void *user, unsigned worker)
+{
+    (void)worker;
+    struct tasks *tasks = user;
+    unsigned task;
+    while ((task = __atomic_fetch_add(&tasks->taken, 1, __ATOMIC_RELAXED)) < tasks->count)
+        tasks->work(tasks->user, task);
+}
+
+void csp_parallel_tasks(unsigned threads, unsigned tasks, void (*work)(void *user, unsigned task),
+                        void *user)
+{
+    struct tasks list = {.work = work, .user = user, .count = tasks};
+    unsigned workers = threads < tasks ? threads : tasks;
+    csp_parallel(workers ? workers : 1, run_tasks, &list);
+}
+
 unsigned csp_parallel_worth(unsigned most, uint64_t work, uint64_t each)
 {
     uint64_t more = work / each;

@@ -120,14 +120,114 @@ void csp_counter_log_settle(struct csp_counter_log *log)
     log->list.len = log->sorted = kept;
 }
 
-void csp_counter_log_take(struct csp_counter_log *log, const struct csp_counter_log *other,
+static int by_span(const void *a, const void *b)
+{
+    uint32_t x = ((const struct csp_counted *)a)->span, y = ((const struct csp_counted *)b)->span;
+    return x < y ? -1 : x > y;
+}
+
+/* What is of one context. */
+static void sort_group(struct csp_counted *list, size_t count)
+{
+    if (count <= FEW)
+        sort_few(list, count, 32);
+    else
+        qsort(list, count, sizeof *list, by_span);
+}
+
+/* What one log takes of another. */
+struct taking {
+    const struct csp_counter_log *other;
+    const uint32_t *contexts, *spans; /* of the other's: what they are of this one's */
+    int64_t last;                     /* the last context of this one, or -1 */
+};
+
+static size_t group_end(const struct csp_counter_log *log, size_t first)
+{
+    size_t end = first + 1;
+    while (end < log->list.len && log->list.data[end].context == log->list.data[first].context)
+        end++;
+    return end;
+}
+
+/* Appends those of the other's whose contexts come behind all others of this log, each behind the
+ * one before; or the rest of them. Numbers are given out in the order of the other's, so that of
+ * contexts that the other alone has there is none in the rest. */
+static void append(const struct taking *taking, bool rest, struct csp_counter_log *to)
+{
+    const struct csp_counter_log *other = taking->other;
+    int64_t last = taking->last;
+    for (size_t i = 0, end; i < other->list.len; i = end) {
+        uint32_t context = taking->contexts[other->list.data[i].context];
+        bool behind = context > last;
+        end = group_end(other, i);
+        if (behind)
+            last = context;
+        if (behind == rest)
+            continue;
+        csp_vec_reserve(&to->list, end - i);
+        for (size_t at = i; at < end; at++)
+            csp_vec_push(&to->list, (struct csp_counted){other->list.data[at].count, context,
+                                                         taking->spans[other->list.data[at].span]});
+        sort_group(to->list.data + to->list.len - (end - i), end - i);
+    }
+}
+
+static bool is_before(const struct csp_counted *a, const struct csp_counted *b)
+{
+    return a->context != b->context ? a->context < b->context : a->span < b->span;
+}
+
+/* Adds to what a log has already, and leaves the others. Both are in order. */
+static void add_to_known(struct csp_counter_log *log, struct csp_counter_log *others)
+{
+    size_t kept = 0, at = 0;
+    for (size_t i = 0; i < others->list.len; i++) {
+        const struct csp_counted *other = &others->list.data[i];
+        while (at < log->list.len && is_before(&log->list.data[at], other))
+            at++;
+        struct csp_counted *known = log->list.data + at;
+        if (at < log->list.len && is_same(known, other))
+            known->count = csp_add_saturating(known->count, other->count);
+        else
+            others->list.data[kept++] = *other;
+    }
+    others->list.len = kept;
+}
+
+/* Puts in what a log has not. Both are in order. */
+static void insert(struct csp_counter_log *log, const struct csp_counter_log *others)
+{
+    size_t left = log->list.len, others_left = others->list.len;
+    csp_vec_reserve(&log->list, others_left);
+    struct csp_counted *list = log->list.data;
+    log->list.len += others_left;
+    while (others_left) {
+        const struct csp_counted *other = &others->list.data[others_left - 1];
+        bool before = left && is_before(other, &list[left - 1]);
+        list[left + others_left - 1] = before ? list[left - 1] : *other;
+        *(before ? &left : &others_left) -= 1;
+    }
+}
+
+void csp_counter_log_take(struct csp_counter_log *log, struct csp_counter_log *other,
                           const uint32_t *contexts, const uint32_t *spans)
 {
-    csp_vec_reserve(&log->list, other->list.len);
-    for (size_t i = 0; i < other->list.len; i++) {
-        const struct csp_counted *counted = &other->list.data[i];
-        csp_counter_log_add(log, contexts[counted->context], spans[counted->span], counted->count);
-    }
+    struct csp_counter_log rest = {0};
+    csp_counter_log_settle(log);
+    csp_counter_log_settle(other);
+    const struct taking taking = {other, contexts, spans,
+                                  log->list.len ? log->list.data[log->list.len - 1].context
+                                                : INT64_C(-1)};
+    append(&taking, true, &rest);
+    csp_counter_log_settle(&rest);
+    add_to_known(log, &rest);
+    insert(log, &rest);
+    append(&taking, false, log);
+    log->sorted = log->list.len;
+    csp_vec_free(&rest.list);
+    csp_vec_free(&other->list);
+    other->sorted = 0;
 }
 
 void csp_counter_log_end(struct csp_counter_log *log, struct csp_counter_table *table)

@@ -15,8 +15,8 @@ struct csp_counter_log {
 /* Adds up what is in the log several times. */
 void csp_counter_log_settle(struct csp_counter_log *log);
 /* Adds what is in a log of another table to this one, with the numbers that contexts and spans have
- * there. */
-void csp_counter_log_take(struct csp_counter_log *log, const struct csp_counter_log *other,
+ * there, distinct ones for distinct ones. The other is empty then. */
+void csp_counter_log_take(struct csp_counter_log *log, struct csp_counter_log *other,
                           const uint32_t *contexts, const uint32_t *spans);
 /* Adds all to a table that has the contexts and spans. The log is empty then. */
 void csp_counter_log_end(struct csp_counter_log *log, struct csp_counter_table *table);

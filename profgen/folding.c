@@ -181,6 +181,7 @@ static void fold_rest(void *user, unsigned thread)
 {
     struct csp_folding *folding = user;
     fold(folding, &folding->parts[thread]);
+    csp_unwinding_settle(folding->parts[thread].unwinding);
 }
 
 bool csp_folding_end(struct csp_folding *folding)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "base/saturate.h"
+#include "base/shares.h"
 #include "profgen/sample_history.h"
 #include "profgen/sample_order.h"
 #include "profgen/unwind_step.h"
@@ -17,7 +18,7 @@
 
 enum {
     MOST_STEPS = 1 << 16,
-    CHUNKS = 16,               /* for each thread: some have more to be learnt of than others */
+    CHUNKS = 128,              /* for each thread: some have more to be learnt of than others */
     MET_BITS = 14,             /* of the number of places for steps that were met lately */
     ODD = 1 << CSP_RULE_COUNT, /* beside the rules that a step's branch breaks */
 };
@@ -40,8 +41,10 @@ struct met {
     uint32_t step;
 };
 
+/* Of the samples in the order of their callers: each worker has neighbours. */
 struct chunks {
-    size_t count, taken;
+    uint32_t count;
+    struct csp_shares shares;
 };
 
 struct stacked_call {
@@ -55,7 +58,7 @@ struct csp_unwinding {
     const struct csp_sample_set *set;
     struct csp_sample_checker *checker; /* null: samples were checked before */
     const uint32_t *order;              /* of the set's samples */
-    struct chunks *chunks;              /* of that order, which workers take one after the other */
+    struct chunks *chunks;              /* of that order, which workers share */
     struct csp_pairs runs;              /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys;            /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
@@ -277,18 +280,6 @@ static void check_and_unwind(struct csp_unwinding *worker, size_t number, uint64
         unwind_sample(worker, number, count);
 }
 
-/* Takes the next chunk of the samples; false: there is none. */
-static bool next_chunk(const struct csp_unwinding *worker, size_t *first, size_t *end)
-{
-    struct chunks *chunks = worker->chunks;
-    size_t chunk = __atomic_fetch_add(&chunks->taken, 1, __ATOMIC_RELAXED);
-    if (chunk >= chunks->count)
-        return false;
-    *first = worker->set->counts.len * chunk / chunks->count;
-    *end = worker->set->counts.len * (chunk + 1) / chunks->count;
-    return true;
-}
-
 static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
@@ -307,20 +298,16 @@ static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
  * for both at once. */
 enum { RANGES, BRANCHES, KINDS };
 
-static void for_each_kind(const struct csp_unwinding *worker,
-                          void (*work)(void *user, unsigned kind), void *user)
-{
-    if (worker->options.threads > 1) {
-        csp_parallel(KINDS, work, user);
-        return;
-    }
-    for (unsigned kind = 0; kind < KINDS; kind++)
-        work(user, kind);
-}
-
 static struct csp_counter_log *log_of(struct csp_unwinding *worker, unsigned kind)
 {
     return kind == RANGES ? &worker->unwinder.ranges : &worker->unwinder.branches;
+}
+
+void csp_unwinding_settle(struct csp_unwinding *unwinding)
+{
+    count_steps(unwinding);
+    csp_counter_log_settle(&unwinding->unwinder.ranges);
+    csp_counter_log_settle(&unwinding->unwinder.branches);
 }
 
 static struct csp_counter_table *table_of(const struct csp_unwinding *worker, unsigned kind)
@@ -329,19 +316,15 @@ static struct csp_counter_table *table_of(const struct csp_unwinding *worker, un
     return kind == RANGES ? &counters->ranges : &counters->branches;
 }
 
-static void settle(struct csp_unwinding *worker)
-{
-    count_steps(worker);
-    csp_counter_log_settle(&worker->unwinder.ranges);
-    csp_counter_log_settle(&worker->unwinder.branches);
-}
-
 static void run(void *user, unsigned id)
 {
     struct csp_unwinding *worker = ((struct csp_unwinding **)user)[id];
-    for (size_t first, end; next_chunk(worker, &first, &end);)
-        unwind_chunk(worker, first, end);
-    settle(worker);
+    struct chunks *chunks = worker->chunks;
+    uint64_t samples = worker->set->counts.len;
+    for (uint32_t chunk; csp_shares_next(&chunks->shares, id, &chunk);)
+        unwind_chunk(worker, samples * chunk / chunks->count,
+                     samples * (chunk + 1) / chunks->count);
+    csp_unwinding_settle(worker);
 }
 
 struct taking {
@@ -352,11 +335,10 @@ struct taking {
 static void take_kind(void *user, unsigned kind)
 {
     const struct taking *taking = user;
-    struct csp_counter_log *log = log_of(taking->other, kind);
     uint32_t *spans =
         csp_counters_merge_spans(table_of(taking->worker, kind), table_of(taking->other, kind));
-    csp_counter_log_take(log_of(taking->worker, kind), log, taking->contexts, spans);
-    csp_vec_free(&log->list);
+    csp_counter_log_take(log_of(taking->worker, kind), log_of(taking->other, kind),
+                         taking->contexts, spans);
     free(spans);
 }
 
@@ -366,7 +348,7 @@ static void take_counted(struct csp_unwinding *worker, struct csp_unwinding *oth
     struct taking taking = {
         worker, other,
         csp_counters_merge_contexts(worker->unwinder.counters, other->unwinder.counters)};
-    for_each_kind(worker, take_kind, &taking);
+    csp_parallel_tasks(worker->options.threads, KINDS, take_kind, &taking);
     free(taking.contexts);
 }
 
@@ -438,7 +420,7 @@ void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_ch
 
 void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other)
 {
-    settle(other);
+    csp_unwinding_settle(other);
     take_counted(unwinding, other);
     add_stats(&unwinding->stats, &other->stats);
     free_worker(other);
@@ -447,7 +429,7 @@ void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *o
 void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats)
 {
     count_steps(unwinding);
-    for_each_kind(unwinding, end_kind, unwinding);
+    csp_parallel_tasks(unwinding->options.threads, KINDS, end_kind, unwinding);
     add_stats(stats, &unwinding->stats);
     free_worker(unwinding);
 }
@@ -461,14 +443,16 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     unsigned count = csp_parallel_worth(lines ? 1 : options->threads, set->counts.len,
                                         CSP_SAMPLES_WORTH_A_THREAD);
     struct csp_unwinding **workers = csp_calloc(count, sizeof(struct csp_unwinding *));
-    struct chunks chunks = {.count = count > 1 ? (size_t)CHUNKS * count : 1};
+    struct chunks chunks = {.count = count > 1 ? CHUNKS * count : 1};
     uint32_t *order = csp_samples_by_callers(set);
     for (unsigned i = 0; i < count; i++) {
         workers[i] = csp_unwinding_begin(program, set, options, i ? NULL : counters);
         workers[i]->order = order;
         workers[i]->chunks = &chunks;
     }
+    csp_shares_begin(&chunks.shares, chunks.count, count);
     csp_parallel(count, run, workers);
+    csp_shares_free(&chunks.shares);
     for (unsigned i = count; --i;)
         csp_unwinding_join(workers[0], workers[i]);
     csp_unwinding_end(workers[0], stats);

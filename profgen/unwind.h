@@ -46,6 +46,8 @@ struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
                                           struct csp_counters *counters);
 /* Checks the samples that the set has now, and unwinds those that may count. */
 void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_checker *checker);
+/* Adds up what was counted so far. Joining does so too, but several threads can do this at once. */
+void csp_unwinding_settle(struct csp_unwinding *unwinding);
 /* Takes what another one, of any set, has counted. That is freed. */
 void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other);
 /* Completes the counters, adds the statistics, and frees. */

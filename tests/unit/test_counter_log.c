@@ -75,8 +75,66 @@ static void a_log_is_taken_by_another_with_other_numbers(void **state)
     assert_int_equal(sorted[1].from, 20);
     assert_int_equal(sorted[1].count, 2);
     free(sorted);
-    csp_vec_free(&other.list);
     csp_counters_free(&counters);
+}
+
+/* The contexts of the other, in its order, are known (2, 5), new (10, 11), known behind all that
+ * the log has (9), and new (12); spans are numbered the other way round. */
+static void what_a_log_takes_is_in_order(void **state)
+{
+    (void)state;
+    static const uint32_t contexts[] = {2, 10, 5, 11, 9, 12}, spans[] = {1, 0};
+    static const struct csp_counted expected[] = {
+        {1, 2, 0}, {11, 2, 1}, {7, 3, 0},  {7, 3, 1},  {1, 5, 0},  {1, 5, 1},  {1, 9, 0},
+        {1, 9, 1}, {1, 10, 0}, {1, 10, 1}, {1, 11, 0}, {1, 11, 1}, {1, 12, 0}, {1, 12, 1}};
+    struct csp_counter_log log = {0}, other = {0};
+    for (uint32_t span = 0; span < 2; span++) {
+        csp_counter_log_add(&log, 3, span, 7);
+        for (uint32_t context = 0; context < 6; context++)
+            csp_counter_log_add(&other, context, span, 1);
+    }
+    csp_counter_log_add(&log, 2, 1, 10);
+    csp_counter_log_take(&log, &other, contexts, spans);
+    assert_int_equal(other.list.len, 0);
+    assert_int_equal(log.list.len, sizeof expected / sizeof *expected);
+    assert_int_equal(log.sorted, log.list.len);
+    for (size_t i = 0; i < log.list.len; i++) {
+        assert_int_equal(log.list.data[i].context, expected[i].context);
+        assert_int_equal(log.list.data[i].span, expected[i].span);
+        assert_int_equal(log.list.data[i].count, expected[i].count);
+    }
+    csp_vec_free(&log.list);
+}
+
+/* Two logs, of which the second has numbers of its own, beside one of all. */
+static void taking_adds_up_as_one_log_does(void **state)
+{
+    (void)state;
+    struct csp_counters counters = {0}, others = {0}, expected = {0};
+    struct csp_counter_log log = {0}, other = {0};
+    uint32_t contexts[CONTEXTS + 50];
+    uint64_t seed = 1;
+    for (uint32_t i = 0; i < CONTEXTS + 50; i++) /* known the other way round, some are new */
+        contexts[i] = i % 16 ? CONTEXTS + 50 - i : 2 * CONTEXTS + i;
+    add(&log, &counters.ranges, &expected.ranges, &seed);
+    struct csp_counter_table added = {0};
+    add(&other, &others.ranges, &added, &seed);
+    for (size_t i = 0; i < added.counts.len; i++) {
+        const struct csp_counter counter = csp_counters_at(&added, i);
+        csp_counters_add(&expected.ranges, contexts[counter.context], counter.from, counter.to,
+                         counter.count);
+    }
+    uint32_t *spans = csp_counters_merge_spans(&counters.ranges, &others.ranges);
+    csp_counter_log_take(&log, &other, contexts, spans);
+    csp_counter_log_end(&log, &counters.ranges);
+    assert_same(&counters.ranges, &expected.ranges);
+    free(spans);
+    csp_pairs_free(&added.spans);
+    csp_numbers_free(&added.keys);
+    csp_vec_free(&added.counts);
+    csp_counters_free(&counters);
+    csp_counters_free(&others);
+    csp_counters_free(&expected);
 }
 
 int main(void)
@@ -84,6 +142,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_log_adds_up_as_a_table_does),
         cmocka_unit_test(a_log_is_taken_by_another_with_other_numbers),
+        cmocka_unit_test(what_a_log_takes_is_in_order),
+        cmocka_unit_test(taking_adds_up_as_one_log_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
