@@ -14,12 +14,6 @@ typedef CSP_VEC(struct csp_counter) csp_counter_list;
 
 void csp_counter_groups_begin(struct csp_counter_groups *groups,
                               const struct csp_counter_table *table, size_t contexts);
-/* How many counters a context has. */
-static inline uint32_t csp_counter_groups_len(const struct csp_counter_groups *groups,
-                                              uint32_t context)
-{
-    return groups->ends[context] - (context ? groups->ends[context - 1] : 0);
-}
 /* Fetches the first counters of a context, or those of a context that was fetched before. */
 static inline void csp_counter_groups_fetch(const struct csp_counter_groups *groups,
                                             uint32_t context)

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "base/saturate.h"
+#include "base/shares.h"
 #include "profgen/context_join.h"
 #include "profgen/context_nodes.h"
 #include "profgen/counter_groups.h"
@@ -28,13 +29,18 @@ struct counted {
     struct csp_counter_groups ranges, branches;
     uint32_t *contexts;         /* those with the same callers side by side */
     struct counted_call *calls; /* by branch */
+    size_t context_count;
+    uint32_t block_count;
+    struct csp_shares shares; /* of blocks of contexts */
 };
+
+enum { BLOCKS = 256 }; /* for each thread: some have more counters than others */
 
 /* Makes the tree of some of the contexts. */
 struct generator {
     const struct csp_program *program;
-    const struct counted *counted;
-    size_t first, end; /* of the contexts */
+    struct counted *counted;
+    unsigned count; /* of generators */
     struct csp_context_tree *tree, own_tree;
     struct csp_generate_stats stats;
     struct csp_context_nodes nodes;
@@ -194,13 +200,13 @@ static void end(struct generator *generator)
     free(generator->places);
 }
 
-static void count_contexts(struct generator *generator)
+static void count_contexts(struct generator *generator, size_t first, size_t end)
 {
     const struct counted *counted = generator->counted;
     enum { AHEAD = 4 };
-    for (size_t i = generator->first; i < generator->end; i++) {
+    for (size_t i = first; i < end; i++) {
         uint32_t context = counted->contexts[i];
-        if (i + AHEAD < generator->end) {
+        if (i + AHEAD < end) {
             csp_counter_groups_fetch(&counted->ranges, counted->contexts[i + AHEAD]);
             csp_counter_groups_fetch(&counted->branches, counted->contexts[i + AHEAD]);
         }
@@ -218,31 +224,18 @@ static void count_contexts(struct generator *generator)
 static void run(void *user, unsigned worker)
 {
     struct generator *generators = user, *generator = generators + worker;
+    struct counted *counted = generator->counted;
+    size_t contexts = counted->context_count, blocks = counted->block_count;
     if (worker) {
         csp_context_nodes_beside(&generator->nodes, &generators->nodes, generator->tree);
-        csp_context_expect(generator->tree, 2 * (generator->end - generator->first));
+        csp_context_expect(generator->tree, 2 * contexts / generator->count);
     }
     begin(generator);
-    count_contexts(generator);
+    for (uint32_t block; csp_shares_next(&counted->shares, worker, &block);)
+        count_contexts(generator, contexts * block / blocks, contexts * (block + 1) / blocks);
     end(generator);
     if (worker)
         csp_context_nodes_free(&generator->nodes);
-}
-
-/* Contexts for each, with about as many counters. */
-static void cut(struct generator *generators, unsigned count, const struct csp_counters *counters)
-{
-    const struct counted *counted = generators->counted;
-    size_t contexts = counters->contexts.len, at = 0, passed = 0;
-    size_t all = counters->ranges.counts.len + counters->branches.counts.len;
-    for (unsigned i = 0; i < count; i++) {
-        generators[i].first = at;
-        for (; at < contexts && passed < all * (i + 1) / count; at++)
-            passed += csp_counter_groups_len(&counted->ranges, counted->contexts[at]) +
-                      csp_counter_groups_len(&counted->branches, counted->contexts[at]);
-        generators[i].end = at;
-    }
-    generators[count - 1].end = contexts;
 }
 
 /* Each learns the probes of ranges again, has arrays of all probes, and makes a tree that is joined
@@ -255,6 +248,38 @@ static unsigned worth_generators(const struct csp_program *program,
                               FEW + program->probes.probes.len / PROBES);
 }
 
+/* What has to be known before trees are made. */
+struct preparing {
+    const struct csp_counters *counters;
+    struct counted *counted;
+};
+
+static void group_ranges(const struct preparing *preparing)
+{
+    csp_counter_groups_begin(&preparing->counted->ranges, &preparing->counters->ranges,
+                             preparing->counters->contexts.len);
+}
+
+static void group_branches(const struct preparing *preparing)
+{
+    csp_counter_groups_begin(&preparing->counted->branches, &preparing->counters->branches,
+                             preparing->counters->contexts.len);
+}
+
+static void order_contexts(const struct preparing *preparing)
+{
+    preparing->counted->contexts = csp_counters_by_callers(preparing->counters);
+}
+
+static void prepare(void *user, unsigned task)
+{
+    static void (*const tasks[])(const struct preparing *preparing) = {order_contexts, group_ranges,
+                                                                       group_branches};
+    tasks[task](user);
+}
+
+enum { PREPARING = 3 };
+
 void csp_generate_contexts(struct csp_program *program, struct csp_counters *counters,
                            const struct csp_generate_options *options,
                            struct csp_context_tree *tree, struct csp_generate_stats *stats)
@@ -262,19 +287,22 @@ void csp_generate_contexts(struct csp_program *program, struct csp_counters *cou
     unsigned count = worth_generators(program, counters, options->threads);
     struct generator *generators = csp_calloc(count, sizeof *generators);
     size_t contexts = counters->contexts.len;
-    struct counted counted = {.contexts = csp_counters_by_callers(counters),
+    struct counted counted = {.context_count = contexts,
+                              .block_count = count > 1 ? BLOCKS * count : 1,
                               .calls = find_calls(program, &counters->branches.spans)};
-    csp_counter_groups_begin(&counted.ranges, &counters->ranges, contexts);
-    csp_counter_groups_begin(&counted.branches, &counters->branches, contexts);
+    struct preparing preparing = {counters, &counted};
+    csp_parallel_tasks(count, PREPARING, prepare, &preparing);
     for (unsigned i = 0; i < count; i++) {
         generators[i].program = program;
         generators[i].counted = &counted;
         generators[i].tree = i ? &generators[i].own_tree : tree;
+        generators[i].count = count;
     }
-    cut(generators, count, counters);
+    csp_shares_begin(&counted.shares, counted.block_count, count);
     csp_context_expect(tree, 2 * contexts);
     csp_context_nodes_begin(&generators->nodes, program, counters, options, tree);
     csp_parallel(count, run, generators);
+    csp_shares_free(&counted.shares);
     csp_context_nodes_free(&generators->nodes);
     csp_counter_groups_free(&counted.ranges);
     csp_counter_groups_free(&counted.branches);
