@@ -95,11 +95,12 @@ static void add_counts(struct adding *adding, uint32_t number)
 {
     const struct csp_context_tree *other = adding->other;
     for (int kind = 0; kind < CSP_LISTS; kind++) {
-        uint32_t at = other->nodes.data[number].lists[kind].first;
-        if (at)
+        struct csp_context_walk walk =
+            csp_context_walk_begin(other, &other->nodes.data[number].lists[kind]);
+        if (walk.at)
             adding->seen[csp_context_name(other, number)] = 1;
-        for (; at; at = other->counts.data[at - 1].next)
-            add_count(adding, number, &other->counts.data[at - 1]);
+        for (; walk.at; csp_context_walk_step(other, &walk))
+            add_count(adding, number, &other->counts.data[walk.at - 1]);
     }
 }
 

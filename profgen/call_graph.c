@@ -18,9 +18,12 @@ static void count_calls(struct csp_call_graph *graph)
     struct csp_context_tree *tree = graph->tree;
     for (uint32_t i = 0; i < tree->nodes.len; i++) {
         const struct csp_context_node *node = &tree->nodes.data[i];
-        for (uint32_t at = node->child && node->counted ? node->lists[CSP_LIST_CALLS].first : 0; at;
-             at = tree->counts.data[at - 1].next) {
-            const struct csp_context_count *count = &tree->counts.data[at - 1];
+        if (!node->child || !node->counted)
+            continue;
+        for (struct csp_context_walk walk =
+                 csp_context_walk_begin(tree, &node->lists[CSP_LIST_CALLS]);
+             walk.at; csp_context_walk_step(tree, &walk)) {
+            const struct csp_context_count *count = &tree->counts.data[walk.at - 1];
             uint32_t callee = csp_context_find(tree, i, count->place);
             if (callee != CSP_PROFILE_TOP)
                 graph->calls[callee] = csp_add_saturating(graph->calls[callee], count->count);

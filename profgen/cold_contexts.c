@@ -53,16 +53,22 @@ static void merge_into(struct csp_context_tree *tree, const struct csp_context_n
     tree->nodes.len--;
 }
 
+#define SWAP(a, b, other)                                                                          \
+    do {                                                                                           \
+        (a)->data = (b)->data;                                                                     \
+        (a)->len = (b)->len;                                                                       \
+        (a)->cap = (b)->cap;                                                                       \
+        (b)->data = (other)->data;                                                                 \
+        (b)->len = (other)->len;                                                                   \
+        (b)->cap = (other)->cap;                                                                   \
+    } while (0)
+
 static void swap_counts(struct cold *cold)
 {
     struct csp_context_tree *a = cold->tree, *b = &cold->merged;
     struct csp_context_tree other = *a;
-    a->counts.data = b->counts.data;
-    a->counts.len = b->counts.len;
-    a->counts.cap = b->counts.cap;
-    b->counts.data = other.counts.data;
-    b->counts.len = other.counts.len;
-    b->counts.cap = other.counts.cap;
+    SWAP(&a->counts, &b->counts, &other.counts);
+    SWAP(&a->pieces, &b->pieces, &other.pieces);
 }
 
 static void merge_cold(struct cold *cold)

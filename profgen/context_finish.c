@@ -30,9 +30,9 @@ static void flatten(struct flat *flat, const struct csp_context_tree *tree, uint
         flat->hashes[name] = node->hash;
     else if (flat->hashes[name] != node->hash)
         return;
-    for (uint32_t at = node->lists[CSP_LIST_PROBES].first; at;
-         at = tree->counts.data[at - 1].next) {
-        const struct csp_context_count *count = &tree->counts.data[at - 1];
+    for (struct csp_context_walk walk = csp_context_walk_begin(tree, &node->lists[CSP_LIST_PROBES]);
+         walk.at; csp_context_walk_step(tree, &walk)) {
+        const struct csp_context_count *count = &tree->counts.data[walk.at - 1];
         if (csp_context_place_at(tree, count->place).kind != CSP_PLACE_COUNT)
             continue;
         uint32_t id = csp_numbers_at(&flat->places, (uint64_t)name << 32 | count->place);

@@ -63,8 +63,8 @@ static struct csp_context_list list_in_tree(const struct joining *joining,
                                             const struct csp_context_node *node, int kind)
 {
     const struct csp_context_list *list = &node->lists[kind];
-    return (struct csp_context_list){count_in_tree(joining, list->first),
-                                     count_in_tree(joining, list->last)};
+    return (struct csp_context_list){.first = count_in_tree(joining, list->first),
+                                     .last = count_in_tree(joining, list->last)};
 }
 
 /* The same of its nodes, where they are new. */

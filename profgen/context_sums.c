@@ -30,25 +30,73 @@ static void add(struct csp_context_sums *sums, uint32_t place, uint64_t count)
 static void shorten(struct csp_context_tree *tree, struct csp_context_list *list,
                     const struct csp_context_sums *sums, size_t first)
 {
-    uint32_t at = list->first;
+    struct csp_context_walk walk = csp_context_walk_begin(tree, list), last = {0};
     for (size_t i = first; i < sums->places.len; i++) {
-        struct csp_context_count *count = &tree->counts.data[at - 1];
+        struct csp_context_count *count = &tree->counts.data[walk.at - 1];
         count->place = sums->places.data[i];
         count->count = sums->by_place.data[count->place].count;
-        list->last = at;
-        at = count->next;
+        last = walk;
+        csp_context_walk_step(tree, &walk);
     }
-    if (list->last)
-        tree->counts.data[list->last - 1].next = 0;
+    tree->counts.data[last.at - 1].next = 0;
+    list->last = last.pieces ? last.pieces : last.at;
+    if (last.pieces) {
+        tree->pieces.data[last.pieces - 1].next = 0;
+        tree->pieces.data[last.pieces - 1].len = last.piece + 1;
+    }
+}
+
+static void add_counts(const struct csp_context_tree *tree, uint32_t first,
+                       struct csp_context_sums *sums)
+{
+    for (uint32_t at = first; at; at = tree->counts.data[at - 1].next)
+        add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
+}
+
+/* Of most pieces, all. */
+static void fetch(const struct csp_context_tree *tree, const struct csp_context_pieces *pieces)
+{
+    enum { COUNTS = 12, A_LINE = 4 };
+    for (uint32_t i = 0; i < pieces->len; i++)
+        for (uint32_t at = 0; at < COUNTS; at += A_LINE)
+            __builtin_prefetch(&tree->counts.data[pieces->firsts[i] - 1 + at]);
+}
+
+static const struct csp_context_pieces *next_pieces(const struct csp_context_tree *tree,
+                                                    const struct csp_context_pieces *pieces)
+{
+    return pieces && pieces->next ? &tree->pieces.data[pieces->next - 1] : NULL;
+}
+
+/* Fetches the next pieces while some are added up. */
+static void add_pieces(const struct csp_context_tree *tree, uint32_t first,
+                       struct csp_context_sums *sums)
+{
+    const struct csp_context_pieces *pieces = &tree->pieces.data[first - 1], *next;
+    fetch(tree, pieces);
+    const struct csp_context_pieces *ahead = next_pieces(tree, pieces);
+    for (; pieces; pieces = next) {
+        next = next_pieces(tree, pieces);
+        if (ahead)
+            fetch(tree, ahead);
+        ahead = next_pieces(tree, ahead);
+        if (ahead)
+            __builtin_prefetch(ahead);
+        for (uint32_t i = 0; i < pieces->len; i++)
+            add_counts(tree, pieces->firsts[i], sums);
+    }
 }
 
 static void add_list(struct csp_context_tree *tree, struct csp_context_list *list,
                      struct csp_context_sums *sums)
 {
     size_t first = sums->places.len;
-    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next)
-        add(sums, tree->counts.data[at - 1].place, tree->counts.data[at - 1].count);
-    shorten(tree, list, sums, first);
+    if (list->in_pieces)
+        add_pieces(tree, list->first, sums);
+    else
+        add_counts(tree, list->first, sums);
+    if (list->first)
+        shorten(tree, list, sums, first);
 }
 
 static void begin(const struct csp_context_tree *tree, struct csp_context_sums *sums)
@@ -147,8 +195,10 @@ struct lowest {
 static void note_lowest(struct csp_context_tree *tree, const struct csp_context_list *list,
                         struct lowest *lowest)
 {
-    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next) {
-        const struct csp_pair *key = &tree->places.list.data[tree->counts.data[at - 1].place];
+    for (struct csp_context_walk walk = csp_context_walk_begin(tree, list); walk.at;
+         csp_context_walk_step(tree, &walk)) {
+        const struct csp_context_count *count = &tree->counts.data[walk.at - 1];
+        const struct csp_pair *key = &tree->places.list.data[count->place];
         enum csp_context_place_kind kind = (enum csp_context_place_kind)(key->second >> 32);
         if (kind == CSP_PLACE_TYPE)
             continue;
@@ -160,7 +210,7 @@ static void note_lowest(struct csp_context_tree *tree, const struct csp_context_
         if (place < lowest->place)
             *lowest = (struct lowest){.place = place};
         if (kind == CSP_PLACE_COUNT && (uint32_t)key->second == CSP_INTERN_NONE)
-            lowest->count = csp_add_saturating(lowest->count, tree->counts.data[at - 1].count);
+            lowest->count = csp_add_saturating(lowest->count, count->count);
     }
 }
 

@@ -187,24 +187,50 @@ uint32_t csp_context_child(struct csp_context_tree *tree, uint32_t parent, uint3
                                 csp_context_place(tree, callsite, discriminator, name));
 }
 
-static void hang(struct csp_context_tree *tree, struct csp_context_list *list, uint32_t first,
-                 uint32_t last)
+/* A list in pieces. */
+static struct csp_context_list in_pieces(struct csp_context_tree *tree,
+                                         struct csp_context_list list)
 {
-    if (list->last)
-        tree->counts.data[list->last - 1].next = first;
-    else
-        list->first = first;
-    list->last = last;
+    if (list.in_pieces)
+        return list;
+    csp_vec_push(&tree->pieces, (struct csp_context_pieces){.len = 1, .firsts = {list.first}});
+    uint32_t made = (uint32_t)tree->pieces.len;
+    return (struct csp_context_list){made, true, made};
+}
+
+static void hang(struct csp_context_tree *tree, struct csp_context_list *list,
+                 struct csp_context_list other)
+{
+    enum { MOST = sizeof tree->pieces.data->firsts / sizeof *tree->pieces.data->firsts };
+    if (!list->first) {
+        *list = other;
+        return;
+    }
+    *list = in_pieces(tree, *list);
+    struct csp_context_pieces *last = &tree->pieces.data[list->last - 1];
+    if (!other.in_pieces && last->len < MOST) {
+        last->firsts[last->len++] = other.first;
+        return;
+    }
+    other = in_pieces(tree, other);
+    tree->pieces.data[list->last - 1].next = other.first;
+    list->last = other.last;
 }
 
 /* A new count at the end of a node's list. */
 static uint64_t *append(struct csp_context_tree *tree, uint32_t node, uint32_t place)
 {
     struct csp_context_list *lists = tree->nodes.data[node].lists;
+    struct csp_context_list *list =
+        &lists[csp_context_is_call(tree, place) ? CSP_LIST_CALLS : CSP_LIST_PROBES];
     csp_vec_push(&tree->counts, (struct csp_context_count){.place = place});
     uint32_t made = (uint32_t)tree->counts.len;
-    hang(tree, &lists[csp_context_is_call(tree, place) ? CSP_LIST_CALLS : CSP_LIST_PROBES], made,
-         made);
+    if (list->first && !list->in_pieces) {
+        tree->counts.data[list->last - 1].next = made;
+        list->last = made;
+    } else {
+        hang(tree, list, (struct csp_context_list){.first = made, .last = made});
+    }
     return &tree->counts.data[made - 1].count;
 }
 
@@ -246,7 +272,7 @@ void csp_context_hang(struct csp_context_tree *tree, uint32_t node, enum csp_con
                       struct csp_context_list list)
 {
     if (list.first)
-        hang(tree, &tree->nodes.data[node].lists[kind], list.first, list.last);
+        hang(tree, &tree->nodes.data[node].lists[kind], list);
 }
 
 void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t probe,
@@ -278,6 +304,7 @@ void csp_context_free(struct csp_context_tree *tree)
 {
     csp_vec_free(&tree->nodes);
     csp_vec_free(&tree->counts);
+    csp_vec_free(&tree->pieces);
     csp_pairs_free(&tree->places);
     csp_numbers_free(&tree->index);
     csp_vec_free(&tree->probe_places);

@@ -2,7 +2,9 @@
  * without contexts the tree is that of inlining.
  *
  * Counts are in lists, two for each node, so that two nodes become one by hanging the lists of one
- * at the ends of the other's; what is in a list twice counts twice. csp_context_gather adds up. */
+ * at the ends of the other's; what is in a list twice counts twice. csp_context_gather adds up.
+ * Such a list consists of pieces then, those that were lists before: who walks it knows where the
+ * next pieces begin, and can fetch them, which are anywhere in much memory. */
 #ifndef CSP_PROFGEN_CONTEXTS_H
 #define CSP_PROFGEN_CONTEXTS_H
 
@@ -16,9 +18,17 @@
  * other way round. */
 enum csp_context_list_kind { CSP_LIST_PROBES, CSP_LIST_CALLS, CSP_LISTS };
 
-/* Numbers in the tree's counts + 1, 0: none. */
+/* Numbers in the tree's counts + 1, 0: none; or in its pieces. */
 struct csp_context_list {
-    uint32_t first, last;
+    uint32_t first : 31, in_pieces : 1;
+    uint32_t last;
+};
+
+/* Some pieces of a list: so many that they, and the next ones, can be fetched at once. */
+struct csp_context_pieces {
+    uint32_t next; /* of the same list: number + 1, 0: the last */
+    uint32_t len;
+    uint32_t firsts[6]; /* counts + 1 */
 };
 
 struct csp_context_node {
@@ -51,12 +61,13 @@ struct csp_context_place {
 
 struct csp_context_count {
     uint64_t count;
-    uint32_t place, next; /* in the same list: number + 1, 0: the last */
+    uint32_t place, next; /* in the same list or piece: number + 1, 0: the last */
 };
 
 struct csp_context_tree {
     CSP_VEC(struct csp_context_node) nodes;
     CSP_VEC(struct csp_context_count) counts;
+    CSP_VEC(struct csp_context_pieces) pieces;
     struct csp_pairs places;         /* probe << 32 | discriminator, kind << 32 | name */
     uint32_t top;                    /* the children of CSP_PROFILE_TOP */
     uint32_t *slots, mask, slots_in; /* nodes + 1 by parent and edge */
@@ -86,6 +97,34 @@ static inline struct csp_context_place csp_context_place_at(const struct csp_con
 static inline bool csp_context_is_call(const struct csp_context_tree *tree, uint32_t place)
 {
     return tree->places.list.data[place].second < CSP_INTERN_NONE; /* CSP_PLACE_COUNT, a name */
+}
+
+/* A way along a list of counts: for (walk = begin(…); walk.at; step(…)). */
+struct csp_context_walk {
+    uint32_t at;            /* a count + 1 */
+    uint32_t pieces, piece; /* + 1, 0: the list has none; which of them it is in */
+};
+
+static inline struct csp_context_walk csp_context_walk_begin(const struct csp_context_tree *tree,
+                                                             const struct csp_context_list *list)
+{
+    if (!list->in_pieces)
+        return (struct csp_context_walk){.at = list->first};
+    return (struct csp_context_walk){tree->pieces.data[list->first - 1].firsts[0], list->first, 0};
+}
+
+static inline void csp_context_walk_step(const struct csp_context_tree *tree,
+                                         struct csp_context_walk *walk)
+{
+    walk->at = tree->counts.data[walk->at - 1].next;
+    if (walk->at || !walk->pieces)
+        return;
+    if (++walk->piece == tree->pieces.data[walk->pieces - 1].len) {
+        walk->piece = 0;
+        walk->pieces = tree->pieces.data[walk->pieces - 1].next;
+    }
+    if (walk->pieces)
+        walk->at = tree->pieces.data[walk->pieces - 1].firsts[walk->piece];
 }
 
 /* The function of a node, in the binary's names. */

@@ -96,9 +96,10 @@ static void note_line(struct first_line *first, uint32_t line, uint32_t discrimi
 static void note_lines(struct first_line *first, const struct csp_context_tree *tree,
                        const struct csp_context_list *list)
 {
-    for (uint32_t at = list->first; at; at = tree->counts.data[at - 1].next) {
+    for (struct csp_context_walk walk = csp_context_walk_begin(tree, list); walk.at;
+         csp_context_walk_step(tree, &walk)) {
         const struct csp_context_place place =
-            csp_context_place_at(tree, tree->counts.data[at - 1].place);
+            csp_context_place_at(tree, tree->counts.data[walk.at - 1].place);
         note_line(first, place.probe, place.discriminator);
     }
 }
