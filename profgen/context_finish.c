@@ -130,7 +130,7 @@ void csp_contexts_finish(struct csp_context_tree *tree, struct csp_guids *guids,
     result->total_samples = summary->total;
     result->contexts = count_contexts(tree);
     if (preinline) {
-        result->other_unit_contexts = csp_preinliner_run(survey.preinliner, &thresholds);
+        result->other_unit_contexts = csp_preinliner_run(survey.preinliner, &thresholds, threads);
         csp_preinliner_destroy(survey.preinliner);
     }
     csp_contexts_merge_cold(tree, &cold);

@@ -115,6 +115,15 @@ static void add_zeros(struct csp_context_tree *tree, uint32_t inline_node,
         add(sums, csp_context_probe_place(tree, id), 0);
 }
 
+void csp_context_settle_lists(struct csp_context_tree *tree, struct csp_context_list *lists,
+                              struct csp_context_sums *sums)
+{
+    sums->round++;
+    sums->places.len = 0;
+    for (int kind = 0; kind < CSP_LISTS; kind++)
+        add_list(tree, &lists[kind], sums);
+}
+
 void csp_context_gather_calls(struct csp_context_tree *tree, uint32_t node,
                               struct csp_context_sums *sums)
 {

@@ -211,6 +211,10 @@ void csp_context_gather(struct csp_context_tree *tree, uint32_t node,
 /* The same of calls alone. */
 void csp_context_gather_calls(struct csp_context_tree *tree, uint32_t node,
                               struct csp_context_sums *sums);
+/* Shortens the lists of a node alone. While several threads do that, each with other lists, counts
+ * may be hung at others and places may be made, but neither counts nor pieces move. */
+void csp_context_settle_lists(struct csp_context_tree *tree, struct csp_context_list *lists,
+                              struct csp_context_sums *sums);
 /* Makes all places that gathering comes to: several threads can gather then, each of other nodes.
  */
 void csp_context_complete_places(struct csp_context_tree *tree);

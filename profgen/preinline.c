@@ -1,11 +1,15 @@
 #include "profgen/preinline.h"
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "profgen/call_graph.h"
 #include "profgen/candidates.h"
 #include "profgen/context_merge.h"
+#include "profgen/context_settle.h"
 #include "profgen/size_trie.h"
 #include "profgen/units.h"
+
+enum { WORTH_A_THREAD = 1 << 12 }; /* counts to be added up */
 
 struct csp_preinliner {
     struct csp_context_tree *tree;
@@ -15,6 +19,7 @@ struct csp_preinliner {
     const struct csp_inline_sizes *sizes;
     struct csp_context_merger merger;
     struct csp_call_graph *graph;
+    struct csp_context_settler *settler; /* may be null */
     struct csp_context_sums caller, callee;
     csp_hashed_children children;
     csp_candidates queue;
@@ -89,7 +94,8 @@ static bool can_inline(struct csp_preinliner *inliner, uint32_t base, uint32_t c
 }
 
 /* The calls in a context that is to be inlined into a base, or is it. Most contexts have none that
- * could be inlined: theirs are not added up here. */
+ * could be inlined: theirs are not added up here. Nothing is merged into the context any more: it
+ * is of the function that all other contexts were merged of just now. */
 static void add_candidates(struct csp_preinliner *inliner, uint32_t base, uint32_t caller)
 {
     struct csp_context_tree *tree = inliner->tree;
@@ -111,6 +117,7 @@ static void add_candidates(struct csp_preinliner *inliner, uint32_t base, uint32
                                                    .guid = guid_of(inliner, callee),
                                                    .node = callee});
     }
+    csp_context_settle(inliner->settler, caller);
 }
 
 /* Up to which cost to inline: the hotter, the more. */
@@ -199,14 +206,17 @@ void csp_preinliner_learn_calls(struct csp_preinliner *inliner)
 }
 
 uint64_t csp_preinliner_run(struct csp_preinliner *inliner,
-                            const struct csp_preinline_thresholds *thresholds)
+                            const struct csp_preinline_thresholds *thresholds, unsigned threads)
 {
     size_t count;
     uint32_t *functions =
         csp_callers_first(inliner->graph, inliner->guids, thresholds->cold, &count);
     inliner->thresholds = thresholds;
+    if (csp_parallel_worth(threads, inliner->tree->counts.len, WORTH_A_THREAD) > 1)
+        inliner->settler = csp_context_settler_begin(inliner->tree);
     for (size_t i = 0; i < count; i++)
         process_function(inliner, functions[i]);
+    csp_context_settler_end(inliner->settler);
     forget_others(inliner->tree);
     free(functions);
     return inliner->other_units;

@@ -50,10 +50,10 @@ struct csp_preinliner *csp_preinliner_create(struct csp_context_tree *tree, stru
 void csp_preinliner_learn_contexts(struct csp_preinliner *inliner);
 void csp_preinliner_learn_calls(struct csp_preinliner *inliner);
 /* Merges and marks the contexts of the tree; those that are not to be inlined have no counts then.
- * Returns how many were not to be inlined because they are in another compile unit than their
- * inliner. */
+ * With several threads, one adds up the counts of functions that are done. Returns how many were
+ * not to be inlined because they are in another compile unit than their inliner. */
 uint64_t csp_preinliner_run(struct csp_preinliner *inliner,
-                            const struct csp_preinline_thresholds *thresholds);
+                            const struct csp_preinline_thresholds *thresholds, unsigned threads);
 void csp_preinliner_destroy(struct csp_preinliner *inliner);
 
 #endif
