@@ -181,30 +181,29 @@ static void fold_rest(void *user, unsigned thread)
 {
     struct csp_folding *folding = user;
     fold(folding, &folding->parts[thread]);
-    csp_unwinding_settle(folding->parts[thread].unwinding);
+    csp_unwinding_pause(folding->parts[thread].unwinding);
 }
 
 bool csp_folding_end(struct csp_folding *folding)
 {
     struct csp_profgen *gen = folding->gen;
-    struct part *first = &folding->parts[0];
+    struct csp_unwinding **unwindings = csp_calloc(folding->threads, sizeof *unwindings);
     bool any = false;
     csp_parallel(folding->threads, fold_rest, folding);
-    for (unsigned i = folding->threads; i--;) {
+    for (unsigned i = 0; i < folding->threads; i++) {
         struct part *part = &folding->parts[i];
         gen->set.saturated += part->set.saturated;
         csp_sample_set_merge_stats(&gen->set, &part->set.stats, 1);
         csp_sample_checker_end(part->checker, &gen->stats.checks);
-        if (i)
-            csp_unwinding_join(first->unwinding, part->unwinding);
-        else
-            csp_unwinding_end(part->unwinding, &gen->stats.unwind);
+        unwindings[i] = part->unwinding;
         part->checker = NULL;
         part->unwinding = NULL;
         /* A text's take more memory than all that was made of them. */
         csp_sample_set_free(&part->set);
         any |= part->any;
     }
+    csp_unwinding_end(unwindings, folding->threads, &gen->stats.unwind);
+    free(unwindings);
     csp_line_reading_end(folding->lines);
     folding->lines = NULL;
     gen->stats.distinct_samples = csp_distinct_count(&folding->distinct);
@@ -222,7 +221,7 @@ void csp_folding_free(struct csp_folding *folding)
         if (part->checker)
             csp_sample_checker_end(part->checker, &folding->gen->stats.checks);
         if (part->unwinding)
-            csp_unwinding_end(part->unwinding, &folding->gen->stats.unwind);
+            csp_unwinding_end(&part->unwinding, 1, &folding->gen->stats.unwind);
         csp_sample_set_free(&part->set);
         csp_vec_free(&part->branch_keys);
         csp_vec_free(&part->callers_keys);

@@ -303,13 +303,6 @@ static struct csp_counter_log *log_of(struct csp_unwinding *worker, unsigned kin
     return kind == RANGES ? &worker->unwinder.ranges : &worker->unwinder.branches;
 }
 
-void csp_unwinding_settle(struct csp_unwinding *unwinding)
-{
-    count_steps(unwinding);
-    csp_counter_log_settle(&unwinding->unwinder.ranges);
-    csp_counter_log_settle(&unwinding->unwinder.branches);
-}
-
 static struct csp_counter_table *table_of(const struct csp_unwinding *worker, unsigned kind)
 {
     struct csp_counters *counters = worker->unwinder.counters;
@@ -324,37 +317,51 @@ static void run(void *user, unsigned id)
     for (uint32_t chunk; csp_shares_next(&chunks->shares, id, &chunk);)
         unwind_chunk(worker, samples * chunk / chunks->count,
                      samples * (chunk + 1) / chunks->count);
-    csp_unwinding_settle(worker);
+    count_steps(worker);
 }
 
-struct taking {
-    struct csp_unwinding *worker, *other;
-    uint32_t *contexts; /* of the other: what they are of the worker's */
+/* Becoming one: all take their counts to the first. */
+struct joining {
+    struct csp_unwinding **workers;
+    unsigned count;
+    uint32_t **contexts; /* of each but the first: what they are of the first's */
 };
 
-static void take_kind(void *user, unsigned kind)
+static void number_contexts(const struct joining *joining)
 {
-    const struct taking *taking = user;
-    uint32_t *spans =
-        csp_counters_merge_spans(table_of(taking->worker, kind), table_of(taking->other, kind));
-    csp_counter_log_take(log_of(taking->worker, kind), log_of(taking->other, kind),
-                         taking->contexts, spans);
-    free(spans);
+    for (unsigned i = joining->count; --i;)
+        joining->contexts[i] = csp_counters_merge_contexts(joining->workers[0]->unwinder.counters,
+                                                           joining->workers[i]->unwinder.counters);
 }
 
-/* Takes what another worker counted. */
-static void take_counted(struct csp_unwinding *worker, struct csp_unwinding *other)
+/* The first task numbers contexts, each of the others settles a log. */
+static void prepare(void *user, unsigned task)
 {
-    struct taking taking = {
-        worker, other,
-        csp_counters_merge_contexts(worker->unwinder.counters, other->unwinder.counters)};
-    csp_parallel_tasks(worker->options.threads, KINDS, take_kind, &taking);
-    free(taking.contexts);
+    const struct joining *joining = user;
+    if (!task)
+        number_contexts(joining);
+    else
+        csp_counter_log_settle(log_of(joining->workers[(task - 1) / KINDS], (task - 1) % KINDS));
 }
 
-static void end_kind(void *user, unsigned kind)
+/* What was numbered first is taken first. */
+static void join_kind(void *user, unsigned kind)
 {
-    csp_counter_log_end(log_of(user, kind), table_of(user, kind));
+    const struct joining *joining = user;
+    struct csp_unwinding *first = joining->workers[0];
+    for (unsigned i = joining->count; --i;) {
+        struct csp_unwinding *other = joining->workers[i];
+        uint32_t *spans = csp_counters_merge_spans(table_of(first, kind), table_of(other, kind));
+        csp_counter_log_take(log_of(first, kind), log_of(other, kind), joining->contexts[i], spans);
+        free(spans);
+    }
+    csp_counter_log_end(log_of(first, kind), table_of(first, kind));
+}
+
+static void join(const struct joining *joining, unsigned threads)
+{
+    csp_parallel_tasks(threads, 1 + KINDS * joining->count, prepare, (void *)(uintptr_t)joining);
+    csp_parallel_tasks(threads, KINDS, join_kind, (void *)(uintptr_t)joining);
 }
 
 static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
@@ -418,20 +425,24 @@ void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_ch
     free(order);
 }
 
-void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other)
-{
-    csp_unwinding_settle(other);
-    take_counted(unwinding, other);
-    add_stats(&unwinding->stats, &other->stats);
-    free_worker(other);
-}
-
-void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats)
+void csp_unwinding_pause(struct csp_unwinding *unwinding)
 {
     count_steps(unwinding);
-    csp_parallel_tasks(unwinding->options.threads, KINDS, end_kind, unwinding);
-    add_stats(stats, &unwinding->stats);
-    free_worker(unwinding);
+}
+
+void csp_unwinding_end(struct csp_unwinding **unwindings, unsigned count,
+                       struct csp_unwind_stats *stats)
+{
+    struct joining joining = {unwindings, count, csp_calloc(count, sizeof(uint32_t *))};
+    for (unsigned i = 0; i < count; i++)
+        count_steps(unwindings[i]);
+    join(&joining, unwindings[0]->options.threads);
+    for (unsigned i = 0; i < count; i++) {
+        add_stats(stats, &unwindings[i]->stats);
+        free_worker(unwindings[i]);
+        free(joining.contexts[i]);
+    }
+    free(joining.contexts);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
@@ -453,9 +464,7 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
     csp_shares_begin(&chunks.shares, chunks.count, count);
     csp_parallel(count, run, workers);
     csp_shares_free(&chunks.shares);
-    for (unsigned i = count; --i;)
-        csp_unwinding_join(workers[0], workers[i]);
-    csp_unwinding_end(workers[0], stats);
+    csp_unwinding_end(workers, count, stats);
     free(order);
     free(workers);
 }

@@ -39,18 +39,19 @@ void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
 struct csp_unwinding;
 
 /* `set` is the one that batches are in; between them its samples may be dropped, and its branches
- * and callers stay. Counts go into `counters`, or, when it is null, to whom this is joined to. */
+ * and callers stay. Counts go into `counters`, or, when it is null, to those of the first that this
+ * is ended with. */
 struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
                                           const struct csp_sample_set *set,
                                           const struct csp_unwind_options *options,
                                           struct csp_counters *counters);
 /* Checks the samples that the set has now, and unwinds those that may count. */
 void csp_unwinding_samples(struct csp_unwinding *unwinding, struct csp_sample_checker *checker);
-/* Adds up what was counted so far. Joining does so too, but several threads can do this at once. */
-void csp_unwinding_settle(struct csp_unwinding *unwinding);
-/* Takes what another one, of any set, has counted. That is freed. */
-void csp_unwinding_join(struct csp_unwinding *unwinding, struct csp_unwinding *other);
-/* Completes the counters, adds the statistics, and frees. */
-void csp_unwinding_end(struct csp_unwinding *unwinding, struct csp_unwind_stats *stats);
+/* Counts what was put off so far. The end does so too, but several threads can do this at once. */
+void csp_unwinding_pause(struct csp_unwinding *unwinding);
+/* Completes the counters of the first, which take what the others, of any sets, have counted; adds
+ * the statistics, and frees all. */
+void csp_unwinding_end(struct csp_unwinding **unwindings, unsigned count,
+                       struct csp_unwind_stats *stats);
 
 #endif

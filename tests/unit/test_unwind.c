@@ -372,7 +372,7 @@ static void samples_are_checked_and_unwound_in_one_walk_as_in_two(void **state)
             csp_unwinding_samples(unwinding, checker);
         }
         csp_sample_checker_end(checker, &one_checks);
-        csp_unwinding_end(unwinding, &one_stats);
+        csp_unwinding_end(&unwinding, 1, &one_stats);
 
         assert_memory_equal(&one_checks, &two_checks, sizeof one_checks);
         assert_memory_equal(&one_stats, &two_stats, sizeof one_stats);
