@@ -102,6 +102,7 @@ struct csp_part *csp_part_get(struct csp_part_pool *pool, size_t list_count)
     part->base.done.len = 0;
     part->base.text.len = 0;
     part->stats = (struct csp_trace_stats){0};
+    part->last_of_stream = false;
     part->error = 0;
     return part;
 }

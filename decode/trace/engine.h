@@ -106,6 +106,16 @@ static inline struct csp_engine_stats csp_engine_stats(const struct csp_engine *
 {
     return engine->ops->stats(engine);
 }
+/* Adds what was counted between the two. */
+static inline void csp_engine_stats_add(struct csp_engine_stats *sum,
+                                        const struct csp_engine_stats *before,
+                                        const struct csp_engine_stats *after)
+{
+    sum->bytes += after->bytes - before->bytes;
+    sum->bad_packets += after->bad_packets - before->bad_packets;
+    sum->lost_bytes += after->lost_bytes - before->lost_bytes;
+    sum->unsupported += after->unsupported - before->unsupported;
+}
 
 static inline void csp_engine_destroy(struct csp_engine *engine)
 {
