@@ -167,6 +167,23 @@ static void write_all(struct writer *writer, unsigned threads)
     join_counts(writer->counts, threads);
 }
 
+/* Giving back the memory of the tree takes as long as making a profile of what is left. */
+struct building {
+    struct csp_context_tree *tree;
+    const struct csp_profile_data *data;
+    bool update_totals;
+    struct csp_profile *profile;
+};
+
+static void build_or_free(void *user, unsigned task)
+{
+    struct building *building = user;
+    if (task)
+        building->profile = csp_profile_build(building->data, building->update_totals);
+    else
+        csp_context_free(building->tree);
+}
+
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct csp_guids *guids,
                                         const struct csp_profile_data *kind, bool update_totals,
                                         unsigned threads)
@@ -183,7 +200,6 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
     write_all(&writer, threads);
     csp_vec_free(&writer.order);
     free(writer.numbers);
-    csp_context_free(tree);
     struct csp_profile_data data = *kind;
     struct counts *counts = writer.counts;
     data.nodes = writer.nodes.data;
@@ -194,11 +210,12 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
     data.target_len = counts->targets.len;
     data.types = counts->types.data;
     data.type_len = counts->types.len;
-    struct csp_profile *profile = csp_profile_build(&data, update_totals);
+    struct building building = {tree, &data, update_totals, NULL};
+    csp_parallel_tasks(threads, 2, build_or_free, &building);
     csp_vec_free(&writer.nodes);
     csp_vec_free(&counts->bodies);
     csp_vec_free(&counts->targets);
     csp_vec_free(&counts->types);
     free(counts);
-    return profile;
+    return building.profile;
 }
