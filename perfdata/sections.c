@@ -7,7 +7,7 @@
 enum {
     SECTION_BYTES = 1 << 20,
     EXPECTED = 1 << 18, /* mapped ahead: others hop while it is made */
-    AHEAD = 2048,                 /* some records: as long as memory takes to answer */
+    AHEAD = 2048,       /* some records: as long as memory takes to answer */
     LINE = 64,
 };
 

@@ -20,8 +20,8 @@ size_t csp_sections_most(const struct csp_sections *sections);
  * number of times. `diag` is told how the file ends if that is too early: in one section alone. */
 struct csp_records *csp_sections_open(struct csp_sections *sections, size_t number,
                                       struct csp_diag *diag);
-/* `count` sections from `first` on were read, as many of them as there are, and their bytes will not
- * be read soon again. */
+/* `count` sections from `first` on were read, as many of them as there are, and their bytes will
+ * not be read soon again. */
 void csp_sections_done(struct csp_sections *sections, size_t first, size_t count);
 
 /* When all sections were read: … */

@@ -1,7 +1,10 @@
 /* Block tables: from an instruction to the next waypoint and on, found out once. */
 #include "unit.h"
 
+#include "base/alloc.h"
 #include "decode/code/block_table.h"
+
+#include <stdlib.h>
 
 static const uint32_t code[] = {
     /* 0 */ 0xd503201f, /* nop */
@@ -95,6 +98,27 @@ static void code_that_ends_in_the_middle_of_an_instruction_ends_before_it(void *
     csp_block_cache_destroy(cache);
 }
 
+/* Of code that much is traced in, slots are made a piece at a time. */
+static void large_code_has_blocks_all_over(void **state)
+{
+    enum { WORDS = 3 * (1 << 16) + 100, APART = 97 };
+    (void)state;
+    uint32_t *returns = csp_malloc(WORDS * sizeof *returns);
+    for (uint32_t i = 0; i < WORDS; i++)
+        returns[i] = code[3];
+    struct csp_block_cache *cache = csp_block_cache_create(returns, WORDS * sizeof *returns);
+    struct csp_block_table *table = csp_block_cache_table(cache, CSP_ISA_A64, false);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t word = WORDS - 1; word >= APART; word -= APART) {
+            struct csp_block block = block_at(table, word);
+            assert_int_equal(csp_block_start(&block), 4 * word);
+            assert_int_equal(csp_block_count(&block), 1);
+        }
+    }
+    csp_block_cache_destroy(cache);
+    free(returns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +126,7 @@ int main(void)
         cmocka_unit_test(waits_are_waypoints_where_the_trace_unit_says_so),
         cmocka_unit_test(links_lead_to_what_follows),
         cmocka_unit_test(code_that_ends_in_the_middle_of_an_instruction_ends_before_it),
+        cmocka_unit_test(large_code_has_blocks_all_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
