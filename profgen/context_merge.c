@@ -36,7 +36,8 @@ void csp_context_sorted_children(const struct csp_context_tree *tree, struct csp
             csp_context_place_at(tree, tree->nodes.data[child - 1].edge);
         uint64_t callsite = (uint64_t)edge.discriminator << 32 | edge.probe;
         uint64_t hash = csp_guid_of(guids, edge.name) + (callsite << 5) + callsite;
-        csp_vec_push(children, (struct csp_hashed_child){hash, child - 1});
+        csp_vec_push(children, (struct csp_hashed_child){hash, child - 1, edge.name,
+                                                         tree->nodes.data[child - 1].counted});
     }
     sort(children->data + first, children->len - first);
 }
@@ -60,14 +61,14 @@ void csp_context_merger_begin(struct csp_context_merger *merger, struct csp_cont
     uint32_t *at = merger->ends = csp_calloc(names + 1, sizeof *merger->ends);
     merger->nodes = csp_malloc((list.len + 1) * sizeof *merger->nodes);
     for (size_t i = 0; i < list.len; i++)
-        if (tree->nodes.data[list.data[i].node].counted)
-            at[csp_context_name(tree, list.data[i].node) + 1]++;
+        if (list.data[i].counted)
+            at[list.data[i].name + 1]++;
     for (size_t name = 0; name < names; name++)
         at[name + 1] += at[name];
     /* Now where each begins; when all are placed, where it ends. */
     for (size_t i = 0; i < list.len; i++)
-        if (tree->nodes.data[list.data[i].node].counted)
-            merger->nodes[at[csp_context_name(tree, list.data[i].node)]++] = list.data[i].node;
+        if (list.data[i].counted)
+            merger->nodes[at[list.data[i].name]++] = list.data[i].node;
     csp_vec_free(&list);
 }
 

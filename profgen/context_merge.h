@@ -22,9 +22,11 @@ struct csp_context_merger {
     CSP_VEC(uint64_t) pending;
 };
 
+/* What is asked of each node is here, too: a tree of millions is not in the processor's cache. */
 struct csp_hashed_child {
     uint64_t hash;
     uint32_t node;
+    uint32_t name : 31, counted : 1;
 };
 
 typedef CSP_VEC(struct csp_hashed_child) csp_hashed_children;
