@@ -183,9 +183,10 @@ static void bound_by_trace(struct csp_slice *slice)
         raw |= view->aux.fragments.data[i].raw;
     for (size_t i = 0; i < view->aux.fragments.len; i++) {
         const struct csp_aux_fragment *fragment = &view->aux.fragments.data[i];
-        if (fragment->found && fragment->found == fragment->aux_size && fragment->cpu != CSP_NO_TID)
-            csp_vec_push(&stored, (struct stored){sink_of(view, raw, fragment->cpu), fragment->time,
-                                                  fragment->found});
+        uint64_t found = csp_auxtrace_found(&view->aux, fragment);
+        if (found && found == fragment->aux_size && fragment->cpu != CSP_NO_TID)
+            csp_vec_push(&stored,
+                         (struct stored){sink_of(view, raw, fragment->cpu), fragment->time, found});
     }
     if (stored.len)
         qsort(stored.data, stored.len, sizeof *stored.data, by_sink_and_time);

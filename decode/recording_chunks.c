@@ -132,7 +132,7 @@ struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
         uint32_t ring = aux->queues.data[fragment->queue].idx;
         contents.first_ring = ring < contents.first_ring ? ring : contents.first_ring;
         contents.last_ring = ring > contents.last_ring ? ring : contents.last_ring;
-        contents.bytes += fragment->found;
+        contents.bytes += csp_auxtrace_found(aux, fragment);
         add_chunks(&filling, fragments->data[i]);
     }
     end_stream(&filling, &aux->queues.data[aux->fragments.data[fragments->data[0]].queue]);

@@ -57,7 +57,7 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
                          .id = record->id,
                          .aux_offset = event.aux_offset,
                          .aux_size = event.aux_size,
-                         .flags = (uint32_t)event.flags,
+                         .flags = (uint16_t)event.flags,
                          .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
                          .announced = true,
                          .ordinal = record->ordinal,
@@ -171,6 +171,14 @@ void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag)
     csp_auxtrace_join(aux);
     apply_hw_ids(aux);
     tell(aux, diag);
+}
+
+uint64_t csp_auxtrace_found(const struct csp_auxtrace *aux, const struct csp_aux_fragment *fragment)
+{
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < fragment->piece_count; i++)
+        found += aux->pieces.data[fragment->piece_first + i].size;
+    return found;
 }
 
 void csp_auxtrace_forget(struct csp_auxtrace *aux)

@@ -85,20 +85,19 @@ struct csp_aux_piece {
     uint64_t aux_offset; /* in the ring's stream */
 };
 
-/* What one AUX record announced. */
+/* What one AUX record announced. A recording has one for each window. */
 struct csp_aux_fragment {
-    uint32_t queue;                /* number in csp_auxtrace.queues */
-    uint32_t cpu, pid, tid;        /* of the AUX record; CSP_NO_TID when not recorded */
-    uint64_t time, id;             /* of the AUX record: when the trace was stored */
-    uint64_t aux_offset, aux_size; /* as announced */
-    uint64_t found;                /* bytes in the pieces; the rest of aux_size is missing */
-    uint64_t ordinal;
+    uint32_t queue;                    /* number in csp_auxtrace.queues */
+    uint32_t cpu, pid, tid;            /* of the AUX record; CSP_NO_TID when not recorded */
+    uint64_t time, id;                 /* of the AUX record: when the trace was stored */
+    uint64_t aux_offset, aux_size;     /* as announced */
     uint32_t piece_first, piece_count; /* in csp_auxtrace.pieces, in stream order */
-    uint32_t flags;                    /* enum csp_aux_flag */
-    bool raw;                          /* no CoreSight frames */
-    bool announced;  /* false: an AUXTRACE record to which no AUX record belongs */
-    bool after_loss; /* records of its ring were lost since the AUX record before: maybe AUX records
-                      */
+    uint64_t ordinal : 45;             /* records are in memory, of 8 bytes at least */
+    bool raw : 1;                      /* no CoreSight frames */
+    bool announced : 1;                /* false: an AUXTRACE record without an AUX record */
+    /* Records of its ring were lost since the AUX record before: maybe AUX records. */
+    bool after_loss : 1;
+    uint16_t flags; /* enum csp_aux_flag */
 };
 
 struct csp_aux_queue {
@@ -152,6 +151,9 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
 /* Moves all AUX and AUXTRACE records of `more`, to which nothing else was added, behind those that
  * are there. */
 void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more);
+/* How many bytes are in a fragment's pieces; the rest of aux_size is missing. */
+uint64_t csp_auxtrace_found(const struct csp_auxtrace *aux,
+                            const struct csp_aux_fragment *fragment);
 /* Joins what was added; warns of what is missing. */
 void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag);
 /* Fragments and pieces are of no more use, because their trace is known elsewhere: there is as much

@@ -170,7 +170,6 @@ static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragmen
                                        .aux_offset = begin,
                                    });
     fragment->piece_count++;
-    fragment->found += end - begin;
 }
 
 static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
@@ -179,7 +178,6 @@ static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fra
     uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
     fragment->piece_first = (uint32_t)aux->pieces.len;
     fragment->piece_count = 0;
-    fragment->found = 0;
     if (begin < stream->done) {
         uint64_t repeated = (end < stream->done ? end : stream->done) - begin;
         aux->repeated_bytes += repeated;
@@ -227,9 +225,9 @@ static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
 }
 
 static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragment *fragment,
-                          uint64_t repeated)
+                          uint64_t found, uint64_t repeated)
 {
-    uint64_t missing = fragment->aux_size - fragment->found - repeated;
+    uint64_t missing = fragment->aux_size - found - repeated;
     aux->announced_bytes += fragment->aux_size;
     aux->missing_bytes += missing;
     aux->missing_fragments += missing && missing == fragment->aux_size;
@@ -269,8 +267,9 @@ static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32
         struct csp_aux_fragment *current = &aux->fragments.data[fragment];
         uint64_t repeated = aux->repeated_bytes;
         fill_fragment(aux, current, stream);
-        count_missing(aux, current, aux->repeated_bytes - repeated);
-        found += current->found;
+        uint64_t there = csp_auxtrace_found(aux, current);
+        count_missing(aux, current, there, aux->repeated_bytes - repeated);
+        found += there;
         note_order(&aux->queues.data[number], current);
     }
     if (fragment == first)

@@ -31,7 +31,6 @@ static void add_fragment(struct csp_auxtrace *aux, const struct fragment *from, 
                                        piece->begin};
         csp_big_vec_push(&aux->pieces, stored);
         fragment.piece_count++;
-        fragment.found += stored.size;
     }
     csp_big_vec_push(&aux->fragments, fragment);
 }
