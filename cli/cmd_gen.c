@@ -76,6 +76,8 @@ static void begin_key(struct gen *gen, struct csp_run_key *key)
     csp_run_key_begin(key, "profile 1");
     csp_gen_options_key(gen, key);
     csp_run_key_program(key, &program);
+    if (gen->options.only_texts) /* of other inputs it is known in any case */
+        csp_run_key_line(key, "distinct samples %d", gen->options.tell_distinct);
     for (size_t i = 0; i < gen->scripts.len; i++)
         csp_run_key_file(key, "script", gen->scripts.data[i]);
     for (size_t i = 0; i < gen->aggregates.len; i++)

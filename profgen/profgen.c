@@ -128,7 +128,7 @@ int csp_profgen_note_input(struct csp_profgen *gen, const struct csp_input *inpu
 static bool may_fold_texts(const struct csp_profgen *gen)
 {
     const struct csp_profgen_options *options = &gen->options;
-    return options->only_texts && !options->store && !options->tell_distinct && !options->compat &&
+    return options->only_texts && !options->tell_distinct && !options->compat &&
            !options->aggregate && !gen->flat && (gen->program.uses_probes || options->threads <= 1);
 }
 
