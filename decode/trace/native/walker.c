@@ -331,16 +331,36 @@ static uint64_t known_until(struct csp_walker *walker, uint64_t address, uint64_
     return address;
 }
 
+/* The kind of the branch at an address; CSP_BRANCH_UNKNOWN when it is not known, or none. */
+static enum csp_branch_kind branch_at(struct csp_walker *walker, uint64_t address)
+{
+    struct csp_aarch64 what;
+    bool known = instruction_at(walker, address, &what);
+    return known ? (enum csp_branch_kind)what.kind : CSP_BRANCH_UNKNOWN;
+}
+
+/* The last instruction of the block that execution is at, in front of which nothing branches; 0
+ * when the block was not looked up. */
+static uint64_t next_waypoint(const struct csp_walker *walker)
+{
+    if (walker->block < CSP_BLOCK_FIRST)
+        return 0;
+    return block_end(walker, csp_block_numbered(walker->table, walker->block)) - 4;
+}
+
 void csp_walker_run_to(struct csp_walker *walker, uint64_t address)
 {
     uint64_t start = current(walker);
     if (walker->pc_is_stale || walker->needs_context || start >= address)
         return;
+    uint64_t waypoint = next_waypoint(walker);
+    uint32_t region = walker->region.number;
     uint64_t end = known_until(walker, start, address & 3 ? UINT64_MAX : address);
-    struct csp_aarch64 last;
     if (end > start) {
-        bool known = instruction_at(walker, end - 4, &last);
-        enum csp_branch_kind kind = known ? (enum csp_branch_kind)last.kind : CSP_BRANCH_UNKNOWN;
+        /* In the same mapping the block's code is what runs, and need not be looked at. */
+        bool is_before = end <= waypoint && walker->region.number == region &&
+                         csp_region_holds(&walker->region, end - 4);
+        enum csp_branch_kind kind = is_before ? CSP_BRANCH_UNKNOWN : branch_at(walker, end - 4);
         add_range(walker, start, end, kind, kind != CSP_BRANCH_UNKNOWN);
     }
     move_to(walker, end);
