@@ -27,6 +27,7 @@ struct csp_recording {
     struct csp_trace_input trace;
     struct csp_time_conv_event time_conv; /* the last */
     bool converts;                        /* … and it can be used */
+    bool delivered;                       /* csp_recording_samples was called */
 
     pthread_mutex_t lock;                     /* of what follows */
     CSP_VEC(struct csp_missing_code) missing; /* by binary number */

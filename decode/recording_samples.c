@@ -366,6 +366,11 @@ int csp_recording_samples(struct csp_recording *recording,
     struct delivery delivery = {.recording = recording, .options = options};
     unsigned threads = options->threads ? options->threads : 1;
     const struct csp_pause_index *index = &recording->contents.pauses;
+    if (recording->delivered)
+        return csp_fail(diag, CSP_ERR_FAILED,
+                        "%s: was decoded already, and its windows are forgotten: open it again",
+                        csp_perfdata_path(csp_recording_perfdata(recording)));
+    recording->delivered = true;
     elf_version(EV_CURRENT);
     delivery.leaves = csp_calloc(threads, sizeof *delivery.leaves);
     stats->samples += recording->contents.samples;
