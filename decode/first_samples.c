@@ -55,7 +55,7 @@ static void add(struct csp_first_samples *samples, const struct csp_first_sample
         cut(samples);
 }
 
-void csp_first_samples_add(struct csp_first_samples *samples, const struct csp_record *record)
+void csp_first_samples_take(struct csp_first_samples *samples, const struct csp_record *record)
 {
     add(samples, &(struct csp_first_sample){.time = record->time,
                                             .ordinal = record->ordinal,

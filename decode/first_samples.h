@@ -21,9 +21,16 @@ struct csp_first_samples {
     uint64_t bound;
 };
 
+/* Adds a sample that may be one of the first. */
+void csp_first_samples_take(struct csp_first_samples *samples, const struct csp_record *record);
 /* Notes a sample if it may be one of the first. Those of equal time come in that of their ordinals.
  */
-void csp_first_samples_add(struct csp_first_samples *samples, const struct csp_record *record);
+static inline void csp_first_samples_add(struct csp_first_samples *samples,
+                                         const struct csp_record *record)
+{
+    if (!samples->is_bounded || record->time < samples->bound)
+        csp_first_samples_take(samples, record);
+}
 /* Moves all of `more` behind what is there: `more` is empty then, and can be used for samples that
  * come behind all of these. */
 void csp_first_samples_append(struct csp_first_samples *samples, struct csp_first_samples *more);

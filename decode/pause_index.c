@@ -60,11 +60,9 @@ static uint64_t key_of(uint32_t cpu, uint32_t tid)
     return cpu != CSP_NO_TID ? cpu_key(cpu) : thread_key(tid);
 }
 
-static struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_t cpu, uint32_t tid)
+static __attribute__((noinline)) struct csp_pause_stream *
+look_up_stream(struct csp_pause_index *index, uint64_t key, uint32_t cpu, uint32_t tid)
 {
-    uint64_t key = key_of(cpu, tid);
-    if (index->streams.len && index->last_key == key)
-        return &index->streams.data[index->last];
     uint64_t *number = csp_map_at(&index->stream_of, key);
     if (!*number) {
         csp_vec_push(&index->streams, (struct csp_pause_stream){.cpu = cpu, .tid = tid});
@@ -73,6 +71,14 @@ static struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_
     index->last_key = key;
     index->last = *number - 1;
     return &index->streams.data[index->last];
+}
+
+static inline struct csp_pause_stream *stream_of(struct csp_pause_index *index, uint32_t cpu,
+                                                 uint32_t tid)
+{
+    uint64_t key = key_of(cpu, tid);
+    return index->streams.len && index->last_key == key ? &index->streams.data[index->last]
+                                                        : look_up_stream(index, key, cpu, tid);
 }
 
 const struct csp_pause_stream *csp_pause_index_find(const struct csp_pause_index *index,

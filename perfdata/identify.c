@@ -123,13 +123,16 @@ static inline void take_ids(struct csp_record *record, const struct csp_id_layou
         record->cpu = csp_load32(word(at, layout->cpu));
 }
 
-/* What a sample that is cut short lacks is 0. */
-static __attribute__((noinline)) void take_ids_of_short(struct csp_record *sample,
+/* What a sample that is cut short lacks is 0; other records then have none of it. */
+static __attribute__((noinline)) void take_ids_of_short(struct csp_record *record,
                                                         const struct csp_id_layout *layout)
 {
     uint8_t whole[8 * CSP_ID_WORDS] = {0};
-    memcpy(whole, sample->body, sample->body_size / 8 * 8);
-    take_ids(sample, layout, whole);
+    if (record->type != CSP_RECORD_SAMPLE)
+        return;
+    record->ids = layout->ids;
+    memcpy(whole, record->body, record->body_size / 8 * 8);
+    take_ids(record, layout, whole);
 }
 
 bool csp_identify(struct csp_identifier *identifier, struct csp_record *record)
@@ -141,8 +144,8 @@ bool csp_identify(struct csp_identifier *identifier, struct csp_record *record)
     if (record->type >= CSP_RECORD_USER)
         return true;
     if (place->is_there && reader->attrs.len > 1 && record->body_size >= needed) {
-        const uint8_t *at = record->body + record->body_size - needed;
-        uint64_t id = csp_load64(is_sample ? record->body + place->in_samples : at);
+        size_t from = is_sample ? place->in_samples : record->body_size - needed;
+        uint64_t id = csp_load64(record->body + from);
         const struct csp_known_event *event = event_of(identifier, id);
         record->attr = event->attr;
         is_known = event->is_described || !id;
@@ -150,16 +153,12 @@ bool csp_identify(struct csp_identifier *identifier, struct csp_record *record)
     const struct csp_id_layouts *layouts = &reader->layouts.data[record->attr];
     const struct csp_id_layout *layout = is_sample ? &layouts->samples : &layouts->others;
     size_t size = 8 * (size_t)layout->words;
-    if (is_sample || record->body_size >= size)
-        record->ids = layout->ids;
     if (record->body_size < size) {
-        if (is_sample)
-            take_ids_of_short(record, layout);
-    } else if (is_sample) {
-        take_ids(record, layout, record->body);
+        take_ids_of_short(record, layout);
     } else {
-        record->body_size -= size;
-        take_ids(record, layout, record->body + record->body_size);
+        record->ids = layout->ids;
+        record->body_size -= is_sample ? 0 : size;
+        take_ids(record, layout, record->body + (is_sample ? 0 : record->body_size));
     }
     if (record->cpu == CSP_NO_TID && record->id)
         record->cpu = event_of(identifier, record->id)->cpu;

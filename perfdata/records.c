@@ -166,28 +166,31 @@ static void expect(struct csp_records *records)
     records->done_to = records->at;
 }
 
-static bool next_in_file(struct csp_records *records, struct csp_record *record)
+/* The next record as it is in the file; false at its end. */
+static inline bool next_stored(struct csp_records *records, struct csp_record *record)
 {
-    const struct csp_perfdata *reader = records->reader;
+    uint64_t left = records->end - records->at;
+    if (!left) {
+        records->stopped = true;
+        end_expansion(records);
+        return false;
+    }
+    expect(records);
+    if (!csp_record_split(record, records->reader->file->data + records->at, left)) {
+        stop_at_damage(records, record);
+        return false;
+    }
+    record->offset = records->at;
+    records->at += record->size + record->payload_size;
+    return true;
+}
+
+static int next_in_file(struct csp_records *records, struct csp_record *record)
+{
     while (!records->stopped) {
-        bool expanded = records->expanding && next_expanded(records, record);
-        if (!expanded && records->expanding)
+        bool expanded = records->expanding;
+        if (!(expanded ? next_expanded(records, record) : next_stored(records, record)))
             continue;
-        if (!expanded) {
-            uint64_t left = records->end - records->at;
-            if (!left) {
-                records->stopped = true;
-                end_expansion(records);
-                break;
-            }
-            expect(records);
-            if (!csp_record_split(record, reader->file->data + records->at, left)) {
-                stop_at_damage(records, record);
-                break;
-            }
-            record->offset = records->at;
-            records->at += record->size + record->payload_size;
-        }
         count(records, record);
         if (record->type == CSP_RECORD_COMPRESSED || record->type == CSP_RECORD_COMPRESSED2) {
             if (expanded)
@@ -199,9 +202,9 @@ static bool next_in_file(struct csp_records *records, struct csp_record *record)
         if (record->type == CSP_RECORD_ID_INDEX && !records->knows_ids)
             csp_identifier_learn(&records->identifier, record);
         records->counts.unknown_ids += !csp_identify(&records->identifier, record);
-        return true;
+        return 1;
     }
-    return false;
+    return 0;
 }
 
 static const uint8_t *keep_expanded(struct csp_records *records, const struct csp_record *record)
@@ -246,11 +249,11 @@ static int sort_records(struct csp_records *records)
     return 0;
 }
 
-static bool next_by_time(struct csp_records *records, struct csp_record *record)
+static int next_by_time(struct csp_records *records, struct csp_record *record)
 {
     size_t number = records->next, first = records->untimed.len;
     if (number == first + records->sorted.len)
-        return false;
+        return 0;
     struct csp_sort_entry entry =
         number < first ? records->untimed.data[number] : records->sorted.data[number - first];
     records->next++;
@@ -264,7 +267,7 @@ static bool next_by_time(struct csp_records *records, struct csp_record *record)
     if (plain)
         csp_pieces_read(&records->pieces, record->offset);
     csp_identify(&records->identifier, record);
-    return true;
+    return 1;
 }
 
 static struct csp_records *create(const struct csp_perfdata *reader, uint64_t begin, uint64_t end,

@@ -55,7 +55,7 @@ static const uint8_t *take_registers(struct csp_cursor *at, uint64_t mask, uint6
     *abi = csp_cursor_u64(at);
     if (!*abi)
         return NULL;
-    return take_array(at, (unsigned)__builtin_popcountll(mask), 8);
+    return take_array(at, csp_bits_set((uint32_t)mask) + csp_bits_set((uint32_t)(mask >> 32)), 8);
 }
 
 static void take_stack(struct csp_cursor *at, struct csp_sample_record *sample)
@@ -209,7 +209,7 @@ bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_record 
                            struct csp_sample_place *place)
 {
     uint64_t type = attr->sample_type, abi;
-    size_t head = 8 * (size_t)__builtin_popcount((unsigned)type & HEAD_FIELDS);
+    size_t head = 8 * (size_t)csp_bits_set((uint32_t)type & HEAD_FIELDS);
     if (type & ~(uint64_t)FIELDS_OF_PLACE || record->body_size < head)
         return parse_place(attr, record, place);
     struct csp_cursor at = csp_cursor(record->body + head, record->body_size - head);
