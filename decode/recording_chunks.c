@@ -8,7 +8,7 @@ struct filling {
     struct csp_arena *arena;
     uint64_t *since; /* by queue: the time of the record before */
     uint32_t last;   /* number of the fragment that the stream's last chunk is of */
-    CSP_VEC(struct csp_trace_piece) pieces; /* of the next chunk */
+    CSP_VEC(struct csp_trace_piece) pieces; /* of a chunk with several */
 };
 
 static struct csp_chunk *last_chunk(const struct filling *filling)
@@ -59,29 +59,41 @@ static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct cs
            last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
 }
 
-/* Takes `pieces` up to the first of `count` that does not begin where the one before ends. */
-static void take_pieces(struct filling *filling, const struct csp_aux_piece *pieces, uint32_t count)
+/* Gives a chunk the pieces up to the first of `count` that does not begin where the one before
+ * ends. Returns how many. */
+static uint32_t take_pieces(struct filling *filling, const struct csp_aux_piece *pieces,
+                            uint32_t count, struct csp_chunk *chunk)
 {
-    filling->pieces.len = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i && pieces[i].aux_offset != pieces[i - 1].aux_offset + pieces[i - 1].size)
-            return;
-        csp_vec_push(&filling->pieces, (struct csp_trace_piece){pieces[i].data, pieces[i].size});
+    uint32_t taken = 1;
+    while (taken < count &&
+           pieces[taken].aux_offset == pieces[taken - 1].aux_offset + pieces[taken - 1].size)
+        taken++;
+    if (taken == 1) { /* as most often */
+        chunk->data = pieces->data;
+        chunk->size = pieces->size;
+        return 1;
     }
+    filling->pieces.len = 0;
+    for (uint32_t i = 0; i < taken; i++)
+        csp_vec_push(&filling->pieces, (struct csp_trace_piece){pieces[i].data, pieces[i].size});
+    csp_chunk_take_pieces(chunk, filling->pieces.data, taken, filling->arena);
+    return taken;
 }
 
-/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
-static void add_chunks(struct filling *filling, uint32_t number)
+/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
+ * Returns how many bytes there are. */
+static uint64_t add_chunks(struct filling *filling, uint32_t number)
 {
+    uint64_t bytes = 0;
     const struct csp_aux_fragment *fragment = &filling->aux->fragments.data[number];
     const struct csp_aux_piece *pieces = filling->aux->pieces.data + fragment->piece_first;
     uint64_t *since = &filling->since[fragment->queue];
     if (!fragment->piece_count) { /* there was no room at all */
         if (filling->stream->chunks.len && fragment->raw)
             last_chunk(filling)->lost = true;
-        return;
+        return 0;
     }
-    for (uint32_t i = 0; i < fragment->piece_count; i += (uint32_t)filling->pieces.len) {
+    for (uint32_t i = 0, taken; i < fragment->piece_count; i += taken) {
         if (i)
             last_chunk(filling)->lost = true;
         struct csp_chunk chunk = {
@@ -94,12 +106,13 @@ static void add_chunks(struct filling *filling, uint32_t number)
             .continues = !i && continues(filling, fragment),
             .unsure = fragment->after_loss,
         };
-        take_pieces(filling, pieces + i, fragment->piece_count - i);
-        csp_chunk_take_pieces(&chunk, filling->pieces.data, filling->pieces.len, filling->arena);
+        taken = take_pieces(filling, pieces + i, fragment->piece_count - i, &chunk);
         csp_big_vec_push(&filling->stream->chunks, chunk);
+        bytes += chunk.size;
         *since = fragment->time ? fragment->time : UINT64_MAX;
     }
     filling->last = number;
+    return bytes;
 }
 
 /* What is stored behind the queue's last piece and not announced may be the rest of its window, if
@@ -116,6 +129,12 @@ static void end_stream(const struct filling *filling, const struct csp_aux_queue
     last_chunk(filling)->lost |= piece->aux_offset + piece->size + 8 <= queue->end;
 }
 
+static void note_ring(struct csp_stream_contents *contents, uint32_t ring)
+{
+    contents->first_ring = ring < contents->first_ring ? ring : contents->first_ring;
+    contents->last_ring = ring > contents->last_ring ? ring : contents->last_ring;
+}
+
 struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
                                            const struct csp_auxtrace *aux,
                                            const csp_fragment_list *fragments,
@@ -127,13 +146,13 @@ struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
                               .arena = arena,
                               .since = csp_calloc(aux->queues.len, sizeof *filling.since)};
     csp_big_vec_reserve(&stream->chunks, fragments->len);
+    uint32_t last_queue = UINT32_MAX;
     for (size_t i = 0; i < fragments->len; i++) {
-        const struct csp_aux_fragment *fragment = &aux->fragments.data[fragments->data[i]];
-        uint32_t ring = aux->queues.data[fragment->queue].idx;
-        contents.first_ring = ring < contents.first_ring ? ring : contents.first_ring;
-        contents.last_ring = ring > contents.last_ring ? ring : contents.last_ring;
-        contents.bytes += csp_auxtrace_found(aux, fragment);
-        add_chunks(&filling, fragments->data[i]);
+        uint32_t queue = aux->fragments.data[fragments->data[i]].queue;
+        if (queue != last_queue)
+            note_ring(&contents, aux->queues.data[queue].idx);
+        last_queue = queue;
+        contents.bytes += add_chunks(&filling, fragments->data[i]);
     }
     end_stream(&filling, &aux->queues.data[aux->fragments.data[fragments->data[0]].queue]);
     free(filling.since);

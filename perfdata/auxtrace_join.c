@@ -160,8 +160,8 @@ static uint64_t end_of_chunk(const struct stream *stream, size_t number)
     return next > chunk->aux_offset && next < end && end - next < 8 ? next : end;
 }
 
-static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
-                      const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
+static inline void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                             const struct csp_aux_chunk *chunk, uint64_t begin, uint64_t end)
 {
     uint64_t skipped = begin - chunk->aux_offset;
     csp_big_vec_push(&aux->pieces, (struct csp_aux_piece){
@@ -172,10 +172,11 @@ static void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *fragmen
     fragment->piece_count++;
 }
 
-static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
-                          struct stream *stream)
+/* Gives a fragment its pieces. Returns how many bytes they have. */
+static uint64_t fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
+                              struct stream *stream)
 {
-    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
+    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size, found = 0;
     fragment->piece_first = (uint32_t)aux->pieces.len;
     fragment->piece_count = 0;
     if (begin < stream->done) {
@@ -194,12 +195,14 @@ static void fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fra
             begin = chunk->aux_offset;
         uint64_t piece_end = chunk_end < end ? chunk_end : end;
         add_piece(aux, fragment, chunk, begin, piece_end);
+        found += piece_end - begin;
         begin = piece_end;
         if (chunk_end > end)
             break;
     }
     if (begin > stream->done)
         stream->done = begin;
+    return found;
 }
 
 /* A queue without AUX records (perf before 4.1, or a trace unit that writes none): each chunk as
@@ -266,8 +269,7 @@ static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32
     for (; fragment < announced && is_next(aux, router, number, fragment); fragment++) {
         struct csp_aux_fragment *current = &aux->fragments.data[fragment];
         uint64_t repeated = aux->repeated_bytes;
-        fill_fragment(aux, current, stream);
-        uint64_t there = csp_auxtrace_found(aux, current);
+        uint64_t there = fill_fragment(aux, current, stream);
         count_missing(aux, current, there, aux->repeated_bytes - repeated);
         found += there;
         note_order(&aux->queues.data[number], current);
