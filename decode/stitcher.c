@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/big_vec.h"
 #include "base/search.h"
+#include "decode/stitch_batch.h"
 #include "decode/stitch_delivery.h"
 
 #include <stdlib.h>
@@ -138,8 +139,7 @@ static void survey(struct csp_stitcher *stitcher, const struct pending *pending,
     csp_stitch_survey(&batch, &stitcher->trust);
 }
 
-/* What the file has of pauses that were delivered, and of their windows, lies between their
- * records.
+/* What the file has of pauses that were delivered, and of their windows, is between their records.
  */
 static void give_back(const struct csp_stitcher *stitcher, const struct csp_delivery *done)
 {
@@ -147,31 +147,6 @@ static void give_back(const struct csp_stitcher *stitcher, const struct csp_deli
     if (done->count)
         csp_perfdata_done(stitcher->options.reader, pauses[0].sample,
                           pauses[done->count - 1].sample);
-}
-
-/* Where a batch is done, and how many of its windows have a pause. */
-struct cut {
-    size_t windows, pauses, used;
-};
-
-/* Near the end of a batch a pause may belong to a window of the next one, so the end is done again.
- * A long chunk may well have more windows than this batch, and then also pauses behind its end. */
-static struct cut find_cut(const struct pending *pending, const struct csp_stitch_pair *pairs,
-                           size_t pauses, bool last)
-{
-    size_t count = pending->keys.len, kept = count / 2 < KEEP_WINDOWS ? count / 2 : KEEP_WINDOWS;
-    struct cut cut = {.windows = last ? count : count - kept};
-    for (size_t j = 0; j < pauses; j++) {
-        if (pairs[j].window == CSP_STITCH_NONE)
-            continue;
-        if (pairs[j].window >= cut.windows)
-            break;
-        cut.used++;
-        cut.pauses = j + 1;
-    }
-    if (last || !cut.used)
-        cut.pauses = pauses;
-    return cut;
 }
 
 /* The next `count` pauses are done with, and so are the resumes that are older than the last one.
@@ -200,17 +175,20 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
     if (clock.pairs || clock.time != CSP_STITCH_TIME_NONE)
         stitcher->stats.clock = clock;
 
-    struct cut cut = find_cut(pending, pairs, pauses, last);
+    size_t windows = pending->keys.len;
+    struct csp_stitch_batch_done batch_done =
+        last ? csp_stitch_cut_last_batch(pairs, pauses, windows)
+             : csp_stitch_cut_batch(pairs, pauses, windows, KEEP_WINDOWS);
     struct csp_delivery done = {.stream = pending->stream,
                                 .first = pending->next_pause,
-                                .count = cut.pauses,
+                                .count = batch_done.pauses,
                                 .pairs = pairs,
                                 .windows = pending->windows.data};
     int error = csp_deliver(&stitcher->deliverer, &done, &stitcher->stats);
     give_back(stitcher, &done);
     free(pairs);
-    drop_pauses(pending, cut.pauses);
-    drop_windows(stitcher, pending, cut.windows, cut.used);
+    drop_pauses(pending, batch_done.pauses);
+    drop_windows(stitcher, pending, batch_done.windows, batch_done.used);
     return error;
 }
 
