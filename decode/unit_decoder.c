@@ -21,6 +21,8 @@ struct csp_unit_decoder {
     struct csp_part *part;           /* being made */
     struct csp_engine_stats counted; /* the engine's, when it was begun */
     size_t carried;                  /* bytes that it began with */
+    size_t fed;                      /* bytes of trace since it was looked how large it is */
+    bool parted;                     /* windows of the chunk are in parts before */
     size_t unit;                     /* its number */
     /* Of identical windows; null when elements are wanted, or another engine's. */
     struct csp_window_memo *memo;
@@ -134,6 +136,8 @@ int csp_unit_decoder_open(struct csp_unit_decoder *decoder, uint32_t number, str
         prepare_memo(decoder);
     if (!error && options->started)
         options->started(options->consumer->user, decoder->engine);
+    if (error)
+        close_stream(decoder); /* the next unit of this stream does not find it opened */
     return error;
 }
 
@@ -208,7 +212,7 @@ static void hand_over(struct csp_unit_decoder *decoder, const struct csp_chunk *
             csp_window_builder_end(builder, slice->at_end && chunk->lost ? CSP_RUN_TRUNCATED
                                                                          : CSP_RUN_TRACE_OFF);
         csp_window_builder_carry(builder);
-        note_done(decoder, i, chunk, slice->at_end, slice->whole);
+        note_done(decoder, i, chunk, slice->at_end, slice->whole && !decoder->parted);
     }
 }
 
@@ -234,7 +238,8 @@ static size_t bytes_of(const struct csp_trace_part *part, uint32_t lists)
 {
     size_t bytes = part->text.len;
     for (uint32_t i = 0; i < lists; i++)
-        bytes += part->lists[i].runs.len * sizeof *part->lists[i].runs.data +
+        bytes += part->lists[i].windows.len * sizeof *part->lists[i].windows.data +
+                 part->lists[i].runs.len * sizeof *part->lists[i].runs.data +
                  part->lists[i].branches.len * sizeof *part->lists[i].branches.data;
     return bytes;
 }
@@ -256,22 +261,29 @@ static int hand_over_early(struct csp_unit_decoder *decoder, const struct csp_ch
         decoder->handed_over[i] = 0;
     }
     decoder->carried = bytes_of(&decoder->part->base, lists);
+    decoder->parted = true;
     count_part(decoder, part);
     return decoder->options.early(decoder->options.user, decoder->unit, part);
 }
 
+/* Looks before more is fed: what a chunk ends with is left to whoever ends it. */
 static int feed_piece(struct csp_unit_decoder *decoder, const struct csp_chunk *chunk,
-                      const uint8_t *data, size_t size)
+                      const uint8_t *data, uint64_t size)
 {
     int error = 0;
-    while (size > FEED_BYTES && error >= 0) {
-        error = csp_engine_feed(decoder->engine, data, FEED_BYTES);
-        if (error >= 0)
+    while (size && error >= 0) {
+        if (decoder->fed >= FEED_BYTES) {
+            decoder->fed = 0;
             error = hand_over_early(decoder, chunk);
-        data += FEED_BYTES;
-        size -= FEED_BYTES;
+            continue;
+        }
+        size_t room = FEED_BYTES - decoder->fed, count = size < room ? (size_t)size : room;
+        error = csp_engine_feed(decoder->engine, data, count);
+        decoder->fed += count;
+        data += count;
+        size -= count;
     }
-    return error >= 0 ? csp_engine_feed(decoder->engine, data, size) : error;
+    return error;
 }
 
 static int feed(struct csp_unit_decoder *decoder, const struct csp_chunk *chunk,
@@ -365,14 +377,17 @@ static int decode_chunks(struct csp_unit_decoder *decoder, const struct csp_trac
         struct slice slice = {
             .begin = begin > offset ? begin - offset : 0,
             .end = end < next ? end - offset : size,
-            .continues =
-                chunk->continues && begin<offset, .goes_on = end> next && chunk[1].continues,
+            .continues = chunk->continues && (begin < offset),
+            .goes_on = (end > next) && chunk[1].continues,
             .at_end = end >= next,
             .whole = begin <= offset && end >= next,
         };
         offset = next;
         if (slice.begin >= size && size)
             continue;
+        if (!slice.continues)
+            decoder->fed = 0;
+        decoder->parted = false;
         enter_chunk(decoder, chunk, slice.continues);
         error = take_chunk(decoder, chunk, &slice);
         hand_over(decoder, chunk, &slice);

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 
 /* A window that has so many branches is told in several: the next one begins with a run of it, or
- * in a run that has very many. Nobody looks that far back for what led to a sample. */
-enum { CSP_WINDOW_BRANCHES_MAX = 1 << 20, CSP_RUN_BRANCHES_MAX = 1 << 24 };
+ * within a run that has about twice as many. Nobody looks that far back for what led to a sample. */
+enum { CSP_WINDOW_BRANCHES_MAX = 1 << 20, CSP_RUN_BRANCHES_MAX = 1 << 21 };
 
 enum csp_run_end {
     CSP_RUN_EXCEPTION, /* an exception with its preferred return address */

@@ -48,10 +48,13 @@ static void begin_window(struct csp_window_builder *builder, bool enabled, uint6
 static void continue_window(struct csp_window_builder *builder)
 {
     struct csp_windows *out = builder->out;
+    struct csp_window *before = &out->windows.data[out->windows.len - 1];
     uint64_t timestamp = builder->timestamp;
-    out->windows.data[out->windows.len - 1].goes_on = true;
+    bool unsure = before->unsure;
+    before->goes_on = true;
     begin_window(builder, false, 0);
     out->windows.data[out->windows.len - 1].continues = true;
+    out->windows.data[out->windows.len - 1].unsure = unsure;
     builder->timestamp = timestamp;
 }
 

@@ -45,6 +45,14 @@ expect 3 'nothing was decoded' --snapshot folder
 head -c 4096 /dev/zero >folder/b.bin
 expect 3 'nothing was decoded' --snapshot folder
 
+# A trace unit that no engine decodes, in trace of many units: threads come to the next one before it is told.
+sed -i 's/^TRCTRACEIDR.*/&\nTRCCONFIGR=0x6/' folder/etm.ini
+sed -i 's/^format=.*/format=source_data/' folder/trace.ini
+head -c 1000000 /dev/zero >folder/b.bin
+for _ in 1 2 3 4 5; do
+    expect 3 'traces loads, stores or data (TRCCONFIGR 0x6)' --snapshot folder --threads 7
+done
+
 # A failure is an object where objects are asked for.
 "$csprof" decode -i text --json >printed 2>/dev/null
 grep -q '"error": "text: not a perf.data file' printed || fail "--json: no error object"
