@@ -30,6 +30,7 @@ static void check(const struct batch_case *c)
     assert_int_equal(done.used, c->expected.used);
 }
 
+/* A pause without a window is done with the windows around it, by which it is named. */
 static void the_last_windows_are_stitched_again_with_their_pauses(void **state)
 {
     (void)state;
@@ -37,7 +38,7 @@ static void the_last_windows_are_stitched_again_with_their_pauses(void **state)
                                .kept = 2,
                                .window_of = {0, 1, NONE, 7, NONE, 8, 9},
                                .pauses = 7,
-                               .expected = {.windows = 8, .pauses = 4, .used = 3}});
+                               .expected = {.windows = 8, .pauses = 5, .used = 3}});
 }
 
 static void of_few_windows_half_are_kept(void **state)
@@ -50,15 +51,26 @@ static void of_few_windows_half_are_kept(void **state)
                                .expected = {.windows = 2, .pauses = 2, .used = 2}});
 }
 
-/* They are of windows that are still to come from the same AUX record. */
-static void pauses_behind_the_windows_wait_for_theirs(void **state)
+/* The samples of the last windows were lost; the pauses are of windows that are still to come from
+ * the same AUX record. */
+static void pauses_behind_few_windows_wait_for_theirs(void **state)
 {
     (void)state;
     check(&(struct batch_case){.windows = 4,
                                .kept = 1024,
-                               .window_of = {0, 1, NONE, NONE, NONE},
-                               .pauses = 5,
-                               .expected = {.windows = 2, .pauses = 2, .used = 2}});
+                               .window_of = {0, NONE, NONE, NONE},
+                               .pauses = 4,
+                               .expected = {.windows = 1, .pauses = 1, .used = 1}});
+}
+
+static void pauses_behind_many_windows_are_done(void **state)
+{
+    (void)state;
+    check(&(struct batch_case){.windows = 10,
+                               .kept = 2,
+                               .window_of = {0, 7, NONE, NONE},
+                               .pauses = 4,
+                               .expected = {.windows = 8, .pauses = 4, .used = 2}});
 }
 
 /* The samples of the windows in front were lost. */
@@ -75,6 +87,11 @@ static void pauses_of_kept_windows_are_not_done_where_no_other_has_one(void **st
 static void pauses_without_any_window_are_done(void **state)
 {
     (void)state;
+    check(&(struct batch_case){.windows = 4,
+                               .kept = 1024,
+                               .window_of = {NONE, NONE},
+                               .pauses = 2,
+                               .expected = {.windows = 2, .pauses = 2, .used = 0}});
     check(&(struct batch_case){.windows = 10,
                                .kept = 2,
                                .window_of = {NONE, NONE, NONE},
@@ -99,7 +116,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_windows_are_stitched_again_with_their_pauses),
         cmocka_unit_test(of_few_windows_half_are_kept),
-        cmocka_unit_test(pauses_behind_the_windows_wait_for_theirs),
+        cmocka_unit_test(pauses_behind_few_windows_wait_for_theirs),
+        cmocka_unit_test(pauses_behind_many_windows_are_done),
         cmocka_unit_test(pauses_of_kept_windows_are_not_done_where_no_other_has_one),
         cmocka_unit_test(pauses_without_any_window_are_done),
         cmocka_unit_test(nothing_is_left_of_the_last_batch),
