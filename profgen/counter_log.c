@@ -138,8 +138,8 @@ static void sort_group(struct csp_counted *list, size_t count)
 /* What one log takes of another. */
 struct taking {
     const struct csp_counter_log *other;
-    const uint32_t *contexts, *spans; /* of the other's: what they are of this one's */
-    int64_t last;                     /* the last context of this one, or -1 */
+    struct csp_context_numbers numbers;
+    const uint32_t *spans; /* of the other's: what they are of this one's */
 };
 
 static size_t group_end(const struct csp_counter_log *log, size_t first)
@@ -150,20 +150,16 @@ static size_t group_end(const struct csp_counter_log *log, size_t first)
     return end;
 }
 
-/* Appends those of the other's whose contexts come behind all others of this log, each behind the
- * one before; or the rest of them. Numbers are given out in the order of the other's, so that of
- * contexts that the other alone has there is none in the rest. */
-static void append(const struct taking *taking, bool rest, struct csp_counter_log *to)
+/* Appends those of the other's whose contexts are new, which come behind all others of this log in
+ * the order that they have; or the rest of them. What this log ends with does not tell which are
+ * new: a context may be known by what another log counts in it. */
+static void append(const struct taking *taking, bool is_new, struct csp_counter_log *to)
 {
     const struct csp_counter_log *other = taking->other;
-    int64_t last = taking->last;
     for (size_t i = 0, end; i < other->list.len; i = end) {
-        uint32_t context = taking->contexts[other->list.data[i].context];
-        bool behind = context > last;
+        uint32_t context = taking->numbers.contexts[other->list.data[i].context];
         end = group_end(other, i);
-        if (behind)
-            last = context;
-        if (behind == rest)
+        if ((context >= taking->numbers.known) != is_new)
             continue;
         csp_vec_reserve(&to->list, end - i);
         for (size_t at = i; at < end; at++)
@@ -211,19 +207,17 @@ static void insert(struct csp_counter_log *log, const struct csp_counter_log *ot
 }
 
 void csp_counter_log_take(struct csp_counter_log *log, struct csp_counter_log *other,
-                          const uint32_t *contexts, const uint32_t *spans)
+                          struct csp_context_numbers numbers, const uint32_t *spans)
 {
+    const struct taking taking = {other, numbers, spans};
     struct csp_counter_log rest = {0};
     csp_counter_log_settle(log);
     csp_counter_log_settle(other);
-    const struct taking taking = {other, contexts, spans,
-                                  log->list.len ? log->list.data[log->list.len - 1].context
-                                                : INT64_C(-1)};
-    append(&taking, true, &rest);
+    append(&taking, false, &rest);
     csp_counter_log_settle(&rest);
     add_to_known(log, &rest);
     insert(log, &rest);
-    append(&taking, false, log);
+    append(&taking, true, log);
     log->sorted = log->list.len;
     csp_vec_free(&rest.list);
     csp_vec_free(&other->list);

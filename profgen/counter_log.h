@@ -14,10 +14,17 @@ struct csp_counter_log {
 
 /* Adds up what is in the log several times. */
 void csp_counter_log_settle(struct csp_counter_log *log);
+/* What the contexts of another table's log are of this one's. */
+struct csp_context_numbers {
+    const uint32_t *contexts; /* distinct ones for distinct ones */
+    uint32_t known; /* so many there were before: the log has none but these. Others were numbered
+                     * from here on, in the order of the other's. */
+};
+
 /* Adds what is in a log of another table to this one, with the numbers that contexts and spans have
- * there, distinct ones for distinct ones. The other is empty then. */
+ * there. The other is empty then. */
 void csp_counter_log_take(struct csp_counter_log *log, struct csp_counter_log *other,
-                          const uint32_t *contexts, const uint32_t *spans);
+                          struct csp_context_numbers numbers, const uint32_t *spans);
 /* Adds all to a table that has the contexts and spans. The log is empty then. */
 void csp_counter_log_end(struct csp_counter_log *log, struct csp_counter_table *table);
 

@@ -324,14 +324,17 @@ static void run(void *user, unsigned id)
 struct joining {
     struct csp_unwinding **workers;
     unsigned count;
-    uint32_t **contexts; /* of each but the first: what they are of the first's */
+    struct csp_context_numbers *numbers; /* of each but the first's contexts */
 };
 
 static void number_contexts(const struct joining *joining)
 {
-    for (unsigned i = joining->count; --i;)
-        joining->contexts[i] = csp_counters_merge_contexts(joining->workers[0]->unwinder.counters,
-                                                           joining->workers[i]->unwinder.counters);
+    struct csp_counters *counters = joining->workers[0]->unwinder.counters;
+    for (unsigned i = joining->count; --i;) {
+        joining->numbers[i].known = (uint32_t)counters->contexts.len;
+        joining->numbers[i].contexts =
+            csp_counters_merge_contexts(counters, joining->workers[i]->unwinder.counters);
+    }
 }
 
 /* The first task numbers contexts, each of the others settles a log. */
@@ -352,7 +355,7 @@ static void join_kind(void *user, unsigned kind)
     for (unsigned i = joining->count; --i;) {
         struct csp_unwinding *other = joining->workers[i];
         uint32_t *spans = csp_counters_merge_spans(table_of(first, kind), table_of(other, kind));
-        csp_counter_log_take(log_of(first, kind), log_of(other, kind), joining->contexts[i], spans);
+        csp_counter_log_take(log_of(first, kind), log_of(other, kind), joining->numbers[i], spans);
         free(spans);
     }
     csp_counter_log_end(log_of(first, kind), table_of(first, kind));
@@ -433,16 +436,16 @@ void csp_unwinding_pause(struct csp_unwinding *unwinding)
 void csp_unwinding_end(struct csp_unwinding **unwindings, unsigned count,
                        struct csp_unwind_stats *stats)
 {
-    struct joining joining = {unwindings, count, csp_calloc(count, sizeof(uint32_t *))};
+    struct joining joining = {unwindings, count, csp_calloc(count, sizeof *joining.numbers)};
     for (unsigned i = 0; i < count; i++)
         count_steps(unwindings[i]);
     join(&joining, unwindings[0]->options.threads);
     for (unsigned i = 0; i < count; i++) {
         add_stats(stats, &unwindings[i]->stats);
         free_worker(unwindings[i]);
-        free(joining.contexts[i]);
+        free((void *)(uintptr_t)joining.numbers[i].contexts);
     }
-    free(joining.contexts);
+    free(joining.numbers);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
