@@ -44,22 +44,38 @@ cat text1 elsewhere >both
 { grep PERF_RECORD_MMAP text1; awk '/PERF_RECORD_MMAP/ { next } { block = block $0 "\n" } /^ 0x/ { blocks[n++] = block; block = "" }
     END { while (n) printf "%s", blocks[--n] }' text1; } >backwards
 
-# same WHAT WANT ARGUMENT...: the profile, and every statistic, by each of these
+# same WHAT WANT ARGUMENT...: the profile, every statistic and all that is told, by each of these
 modes='cs flat dwarf-cs dwarf-flat'
+# Who asks for the statistics keeps all distinct samples of texts. Otherwise they become counters where
+# they were read, as the lines of a table of addresses do, too.
+generate() { # MODE GOT ARGUMENT...
+    local mode=$1 got=$2
+    shift 2
+    "$csprof" gen --json -b program --mode $mode --format text -o "$got" "$@" 2>"$got.messages" |
+        grep -v '"output"' >"$got.json"
+    "$csprof" gen -b program --mode $mode --format text -o "$got.folded" "$@" 2>"$got.told"
+    "$csprof" gen -q -b program --mode $mode --skip-symbolization -o "$got.counters" "$@" 2>>"$got.messages" ||
+        fail "$got: no counters: $(cat "$got.messages")"
+}
 same() {
-    local what=$1 want=$2
+    local what=$1 want=$2 part
     shift 2
     for mode in $modes; do
-        "$csprof" gen --json -b program --mode $mode --format text -o got "$@" 2>messages |
-            grep -v '"output"' >got.json
-        [ -s got ] || fail "$what, $mode: $(cat messages)"
-        [ -e "$want.$mode" ] || { cp got "$want.$mode"; cp got.json "$want.$mode.json"; continue; }
-        cmp -s got "$want.$mode" && cmp -s got.json "$want.$mode.json" && continue
-        fail "$what, $mode"
-        diff "$want.$mode" got | head -n 5
-        diff "$want.$mode.json" got.json | head -n 5
+        if ! [ -e "$want.$mode" ]; then
+            generate $mode "$want.$mode" "$@"
+            sed -i "s/$want.$mode.folded/got.folded/" "$want.$mode.told"
+            [ -s "$want.$mode.json" ] || fail "$what, $mode: $(cat "$want.$mode.messages")"
+            cmp "$want.$mode" "$want.$mode.folded" || fail "$what, $mode: not the same without statistics"
+            continue
+        fi
+        generate $mode got "$@"
+        for part in '' .json .folded .told .counters; do
+            cmp -s got$part "$want.$mode$part" && continue
+            fail "$what, $mode: got$part"
+            diff "$want.$mode$part" got$part | head -n 5
+        done
     done
-    rm -f got
+    rm -f got got.*
 }
 same "one thread" one --perfscript both
 for threads in 2 3 7 50; do
@@ -71,6 +87,34 @@ same "backwards" order --perfscript backwards
 sed '/^ 0x/s|/P/-/-/0|/M/-/-/12/COND  |2g; /^ 0x/s|0x\([0-9a-f]*\)/0x|0x00\1/0x|3' text1 >dressed
 cmp -s text1 dressed && fail "nothing was dressed"
 same "other flags, blanks and zeros" order --perfscript dressed
+# Threads meet some contexts first by a branch alone: samples with a branch
+# each, then whole ones, in another order for each thread, often enough that each has some.
+python3 - text1 >branches_first <<'END'
+import sys
+maps, samples, lines = [], [], []
+for line in open(sys.argv[1]):
+    if line.startswith('PERF_RECORD'):
+        maps.append(line)
+        continue
+    lines.append(line)
+    if line.startswith(' 0x'):
+        samples.append((lines[:-1], line.split()))
+        lines = []
+print(''.join(maps), end='')
+for part in range(3):
+    size = i = 0
+    while size < 1000000:
+        callers, branches = samples[(7 * part * i + i) % len(samples)]
+        text = ''.join(callers) + ' ' + ' '.join(branches[:None if part else 1]) + ' \n'
+        print(text, end='')
+        size += len(text)
+        i += 1
+END
+modes=cs
+for threads in 1 3 7; do
+    same "$threads threads, samples with one branch first" branches_first --perfscript branches_first --threads $threads
+done
+modes='cs flat dwarf-cs dwarf-flat'
 same "two texts" texts --perfscript text1 --perfscript elsewhere
 same "two texts, the other one first" texts --perfscript elsewhere --perfscript text1
 cmp one.cs texts.cs || fail "one text is not the same as two"
