@@ -1,7 +1,6 @@
 #include "profgen/line_reading.h"
 
 #include "base/alloc.h"
-#include "base/messages.h"
 #include "profgen/llvm/debug_info.h"
 
 #include <pthread.h>
@@ -12,8 +11,6 @@ typedef CSP_VEC(uint64_t) address_list;
 struct csp_line_reading {
     struct csp_program *program;
     uint8_t *known; /* by function: it was wanted before; the thread's own */
-    struct csp_messages messages;
-    struct csp_diag *told; /* by the debug information, otherwise */
     pthread_t thread;
     bool started;
 
@@ -23,15 +20,6 @@ struct csp_line_reading {
     bool ending;
 };
 
-/* All that is inlined into a part of a function. */
-static void read_range(struct csp_program *program, const struct csp_function_range *range)
-{
-    const struct csp_inline_frame *frames;
-    uint64_t at = range->start;
-    while (at < range->end && csp_debug_info_inlining(program->debug, at, &frames, &at))
-        continue;
-}
-
 static void read_function_at(struct csp_line_reading *reading, uint64_t address)
 {
     const struct csp_functions *functions = &reading->program->functions;
@@ -40,8 +28,10 @@ static void read_function_at(struct csp_line_reading *reading, uint64_t address)
         return;
     const struct csp_function *function = &functions->functions.data[number];
     reading->known[number] = 1;
-    for (uint32_t i = 0; i < function->parts; i++)
-        read_range(reading->program, &functions->parts.data[function->first_part + i]);
+    for (uint32_t i = 0; i < function->parts; i++) {
+        const struct csp_function_range *part = &functions->parts.data[function->first_part + i];
+        csp_debug_info_read_ahead(reading->program->debug, part->start, part->end);
+    }
 }
 
 /* Takes what is wanted, once there is anything; false at the end. */
@@ -76,8 +66,6 @@ struct csp_line_reading *csp_line_reading_begin(struct csp_program *program)
     struct csp_line_reading *reading = csp_calloc(1, sizeof *reading);
     reading->program = program;
     reading->known = csp_calloc(program->functions.functions.len + 1, 1);
-    csp_messages_begin(&reading->messages, NULL);
-    reading->told = csp_debug_info_tell(program->debug, &reading->messages.diag);
     pthread_mutex_init(&reading->lock, NULL);
     pthread_cond_init(&reading->changed, NULL);
     reading->started = !pthread_create(&reading->thread, NULL, run, reading);
@@ -108,9 +96,6 @@ void csp_line_reading_end(struct csp_line_reading *reading)
     pthread_mutex_unlock(&reading->lock);
     if (reading->started)
         pthread_join(reading->thread, NULL);
-    csp_debug_info_tell(reading->program->debug, reading->told);
-    csp_messages_again(reading->messages.kept.data, reading->messages.kept.len, reading->told);
-    csp_messages_free(&reading->messages);
     csp_vec_free(&reading->wanted);
     pthread_cond_destroy(&reading->changed);
     pthread_mutex_destroy(&reading->lock);

@@ -3,7 +3,7 @@
  *
  * Units are read for the first address that is asked for in them, and libLLVM's reading of one
  * cannot be shared: nobody else may look at the debug information meanwhile. What it complains of
- * is told when the thread has ended.
+ * is told to who looks at the same later, so that messages are those of one thread.
  */
 #ifndef CSP_PROFGEN_LINE_READING_H
 #define CSP_PROFGEN_LINE_READING_H

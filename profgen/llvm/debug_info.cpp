@@ -59,7 +59,11 @@ struct Stretch {
     std::vector<const Function *> chain; /* what it is inlined through, itself first */
 };
 
+/* What libLLVM says of malformed parts that were read ahead, until somebody looks there. */
+using Complaints = std::vector<std::string>;
+
 struct Unit {
+    Complaints complaints;
     const DWARFDebugLine::LineTable *lines;
     std::map<uint64_t, Stretch> stretches;  /* by start */
     std::map<uint64_t, Function> functions; /* by offset in .debug_info */
@@ -77,12 +81,34 @@ struct Unit {
 
 struct csp_debug_info {
     csp_diag *diag;
+    bool reads_ahead = false;
+    Complaints *held = nullptr; /* where what is read ahead belongs */
+    Complaints complaints;      /* of no unit */
+    std::string path;
     std::unique_ptr<object::ObjectFile> object;
     std::unique_ptr<DWARFContext> context;
     std::map<DWARFUnit *, Unit> units; /* those with code that was asked for */
     RowCursor rows;
     std::vector<csp_inline_frame> frames;
 };
+
+static void complain(csp_debug_info *info, const std::string &text)
+{
+    if (info->held)
+        info->held->push_back(text);
+    else
+        csp_warn(info->diag, "%s: debug information: %s", info->path.c_str(), text.c_str());
+}
+
+/* Begins to look at what has these complaints, so far. */
+static void look_at(csp_debug_info *info, Complaints &complaints)
+{
+    info->held = info->reads_ahead ? &complaints : nullptr;
+    if (info->held || complaints.empty())
+        return;
+    for (const std::string &text : std::exchange(complaints, {}))
+        complain(info, text);
+}
 
 int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *file,
                         const char *dwp_path, struct csp_diag *diag)
@@ -95,9 +121,8 @@ int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *fil
         return csp_fail(diag, CSP_ERR_INPUT, "%s: %s", path, toString(object.takeError()).c_str());
     auto made = std::make_unique<csp_debug_info>();
     made->diag = diag;
-    auto warn = [info = made.get(), path](Error error) {
-        csp_warn(info->diag, "%s: debug information: %s", path, toString(std::move(error)).c_str());
-    };
+    auto warn = [info = made.get()](Error error) { complain(info, toString(std::move(error))); };
+    made->path = path;
     made->object = std::move(*object);
     made->context =
         DWARFContext::create(*made->object, DWARFContext::ProcessDebugRelocations::Process, nullptr,
@@ -106,9 +131,9 @@ int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *fil
     return 0;
 }
 
-csp_diag *csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag)
+void csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag)
 {
-    return std::exchange(info->diag, diag);
+    info->diag = diag;
 }
 
 void csp_debug_info_close(struct csp_debug_info *info)
@@ -260,6 +285,7 @@ static Unit &unit_of(csp_debug_info *info, DWARFUnit *unit)
 {
     auto added = info->units.try_emplace(unit);
     Unit &known = added.first->second;
+    look_at(info, known.complaints);
     if (added.second) {
         /* Split debug information is in another unit. */
         DWARFUnit *split = unit->getNonSkeletonUnitDIE(false).getDwarfUnit();
@@ -307,6 +333,7 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
                              const struct csp_inline_frame **frames)
 {
     info->frames.clear();
+    look_at(info, info->complaints);
     DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
     if (!unit)
         return 0;
@@ -332,8 +359,19 @@ size_t csp_debug_info_inlining(struct csp_debug_info *info, uint64_t address,
 {
     info->frames.clear();
     *end = address + 1;
+    look_at(info, info->complaints);
     DWARFCompileUnit *unit = info->context->getCompileUnitForCodeAddress(address);
     if (!unit)
         return 0;
     return tell_frames(info, chain_at(unit_of(info, unit), address, end), {}, frames);
+}
+
+void csp_debug_info_read_ahead(struct csp_debug_info *info, uint64_t start, uint64_t end)
+{
+    const struct csp_inline_frame *frames;
+    info->reads_ahead = true;
+    while (start < end && csp_debug_info_inlining(info, start, &frames, &start))
+        continue;
+    info->reads_ahead = false;
+    info->held = nullptr;
 }

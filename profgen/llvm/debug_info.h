@@ -15,9 +15,9 @@ extern "C" {
 struct csp_debug_info;
 
 /* Opens the debug information of a file, which must stay mapped; one without any opens too, and is
- * empty. Split debug
- * information is in `dwp_path`, or, when that is null, in PATH.dwp or the .dwo files that the file
- * names. The messages of libLLVM about malformed parts become warnings. Errors: CSP_ERR_INPUT. */
+ * empty. Split debug information is in `dwp_path`, or, when that is null, in PATH.dwp or the .dwo
+ * files that the file names. The messages of libLLVM about malformed parts become warnings. Errors:
+ * CSP_ERR_INPUT. */
 int csp_debug_info_open(struct csp_debug_info **info, const struct csp_file *file,
                         const char *dwp_path, struct csp_diag *diag);
 /* How many compilation units it has; 0: there is no debug information. */
@@ -26,8 +26,8 @@ size_t csp_debug_info_units(struct csp_debug_info *info);
 bool csp_debug_info_is_split(struct csp_debug_info *info);
 /* How many units have their part in a .dwo file that is not there; *name is the first one's. */
 size_t csp_debug_info_missing(struct csp_debug_info *info, const char **name);
-/* Who is told of malformed parts from now on. Returns who was until now. */
-struct csp_diag *csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag);
+/* Who is told of malformed parts from now on. */
+void csp_debug_info_tell(struct csp_debug_info *info, struct csp_diag *diag);
 void csp_debug_info_close(struct csp_debug_info *info);
 
 /* One contiguous part [start, end) of a subprogram of the compile unit number `unit`. `name` is the
@@ -57,6 +57,10 @@ size_t csp_debug_info_frames(struct csp_debug_info *info, uint64_t address,
  * instructions in [address, *end) have that stack; 0 where they are in no function. */
 size_t csp_debug_info_inlining(struct csp_debug_info *info, uint64_t address,
                                const struct csp_inline_frame **frames, uint64_t *end);
+/* Reads the inline stacks in [start, end) for who will look at them. Of malformed parts it tells
+ * nobody: who looks at something in the same unit first is told then, as if it had not been read
+ * yet. */
+void csp_debug_info_read_ahead(struct csp_debug_info *info, uint64_t start, uint64_t end);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 set -u
 . "${CSPROF_SOURCE:?}/tests/script.sh"
 csprof=${CSPROF:?}
-needs clang-22 ld.lld-22 python3
+needs clang-22 ld.lld-22 llvm-readelf-22 python3
 needs_emulator
 cd "$work" || exit 1
 
@@ -147,5 +147,39 @@ done
 grep -q '"external": 3' mixed_texts.auto.json || fail "what is not the program's is not told"
 "$csprof" gen -q -b program -o got --perfscript text1 --perfscript without 2>messages
 grep -q 'samples have no callchain and are not in the profile' messages || fail "it is not said what is left out"
+
+# Line tables that cannot be read, of every second unit: what is said of them is in order, and said of
+# what one thread looks at.
+{ echo 'void _start(void) {'
+  for unit in 9 2 7 4 5 6 3 8; do echo "long unit$unit(long); for (volatile long i = 0; i < 500; i++) unit$unit(i);"; done
+  echo '__asm__ volatile("mov x8, #94\n mov x0, #0\n svc #0"); }'; } >unit1.c
+for unit in 2 3 4 5 6 7 8 9; do
+    echo "static __attribute__((noinline)) long leaf(long n) { return (n * $unit) % 11; } long unit$unit(long n) { return leaf(n) + leaf(n + 1); }" >unit$unit.c
+done
+build_probed -o units unit?.c
+record_emulated units.data ./units
+"$csprof" decode -q -i units.data --format script -o units.text || exit 1
+at=$(llvm-readelf-22 -SW units | sed -n 's/.* \.debug_line *PROGBITS *[^ ]* \([^ ]*\) \([^ ]*\) .*/0x\1 0x\2/p')
+python3 - units $at <<'END'
+import struct, sys
+name, at, size = sys.argv[1], int(sys.argv[2], 16), int(sys.argv[3], 16)
+data = bytearray(open(name, 'rb').read())
+end, number = at + size, 0
+while at < end:
+    if number % 2 == 0:
+        struct.pack_into('<H', data, at + 4, 77)
+    at += 4 + struct.unpack_from('<I', data, at)[0]
+    number += 1
+open(name, 'wb').write(data)
+END
+for threads in 1 2 7; do
+    "$csprof" gen --no-cache -b units -i units.data -o got --threads $threads 2>units.told.$threads || fail "no profile: $(cat units.told.$threads)"
+    "$csprof" gen -b units --perfscript units.text -o got --threads $threads 2>>units.told.$threads || fail "no profile: $(cat units.told.$threads)"
+    "$csprof" gen --no-cache -b units -i units.data -i data1 -o got --threads $threads 2>>units.told.$threads && fail "a profile of another program's samples"
+    cmp -s units.told.1 units.told.$threads && continue
+    fail "$threads threads: line tables that cannot be read"
+    diff units.told.1 units.told.$threads
+done
+[ "$(grep -c 'unsupported version 77' units.told.1)" -gt 6 ] || fail "hardly anything was said of line tables"
 [ "$(grep -c '^ *[0-9]*:' one.cs)" -gt 5 ] || fail "hardly anything was compared"
 exit $failed
