@@ -178,7 +178,7 @@ static int run_one(struct gen *gen)
     if (!error || error == -CSP_ERR_QUALITY)
         csp_gen_print_summary(gen, &profgen);
     csp_gen_program_end(&program);
-    if (!gen->is_last)
+    if (error || !gen->is_last) /* after an error a thread may still be reading lines */
         csp_profgen_close(&profgen);
     csp_buf_free(&profile);
     csp_gen_close_recordings(gen);
