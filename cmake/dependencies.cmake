@@ -18,11 +18,13 @@ if(NOT CSPROF_RECORDER_ONLY)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a
     OUTPUT_VARIABLE CXX_ARCHIVE OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(OPENCSD_C_ARCHIVE AND OPENCSD_ARCHIVE AND IS_ABSOLUTE "${CXX_ARCHIVE}")
+    set(OPENCSD_MAY_BE_INSIDE ON)
     set(inside $<BOOL:$<TARGET_PROPERTY:OPENCSD_INSIDE>>)
     target_link_libraries(opencsd INTERFACE
       "$<IF:${inside},${OPENCSD_C_ARCHIVE};${OPENCSD_ARCHIVE};${CXX_ARCHIVE},${OPENCSD_C}>")
     target_link_options(opencsd INTERFACE $<${inside}:-static-libgcc>)
   else()
+    set(OPENCSD_MAY_BE_INSIDE OFF)
     target_link_libraries(opencsd INTERFACE ${OPENCSD_C})
   endif()
   find_path(LLVM_INCLUDE llvm/ProfileData/SampleProf.h REQUIRED  # llvm-22-dev
