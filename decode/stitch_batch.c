@@ -23,12 +23,3 @@ struct csp_stitch_batch_done csp_stitch_cut_batch(const struct csp_stitch_pair *
     }
     return done;
 }
-
-struct csp_stitch_batch_done csp_stitch_cut_last_batch(const struct csp_stitch_pair *pairs,
-                                                       size_t pauses, size_t windows)
-{
-    struct csp_stitch_batch_done done = {.windows = windows, .pauses = pauses};
-    for (size_t j = 0; j < pauses; j++)
-        done.used += pairs[j].window != CSP_STITCH_NONE;
-    return done;
-}

@@ -17,13 +17,10 @@ struct csp_stitch_batch_done {
     size_t windows, pauses, used;
 };
 
-/* Keeps `kept` windows of so many, or half where there are fewer than twice that. Where none of
- * these has a pause, of few all behind the last pair are kept, and of many no pause: the next batch
- * would look at ever more of them. */
+/* Keeps `kept` windows of so many, or half where there are fewer than twice that; of the last batch
+ * none. Where none of these has a pause, of few all behind the last pair are kept, and of many no
+ * pause: the next batch would look at ever more of them. */
 struct csp_stitch_batch_done csp_stitch_cut_batch(const struct csp_stitch_pair *pairs,
                                                   size_t pauses, size_t windows, size_t kept);
-/* Of the last batch, which is done as a whole. */
-struct csp_stitch_batch_done csp_stitch_cut_last_batch(const struct csp_stitch_pair *pairs,
-                                                       size_t pauses, size_t windows);
 
 #endif

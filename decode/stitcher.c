@@ -175,10 +175,8 @@ static int stitch_batch(struct csp_stitcher *stitcher, struct pending *pending, 
     if (clock.pairs || clock.time != CSP_STITCH_TIME_NONE)
         stitcher->stats.clock = clock;
 
-    size_t windows = pending->keys.len;
     struct csp_stitch_batch_done batch_done =
-        last ? csp_stitch_cut_last_batch(pairs, pauses, windows)
-             : csp_stitch_cut_batch(pairs, pauses, windows, KEEP_WINDOWS);
+        csp_stitch_cut_batch(pairs, pauses, pending->keys.len, last ? 0 : KEEP_WINDOWS);
     struct csp_delivery done = {.stream = pending->stream,
                                 .first = pending->next_pause,
                                 .count = batch_done.pauses,

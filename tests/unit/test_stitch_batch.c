@@ -14,16 +14,11 @@ struct batch_case {
     struct csp_stitch_batch_done expected;
 };
 
-static void fill(const struct batch_case *c, struct csp_stitch_pair pairs[MAX])
-{
-    for (size_t i = 0; i < c->pauses; i++)
-        pairs[i] = (struct csp_stitch_pair){.window = c->window_of[i]};
-}
-
 static void check(const struct batch_case *c)
 {
     struct csp_stitch_pair pairs[MAX];
-    fill(c, pairs);
+    for (size_t i = 0; i < c->pauses; i++)
+        pairs[i] = (struct csp_stitch_pair){.window = c->window_of[i]};
     struct csp_stitch_batch_done done = csp_stitch_cut_batch(pairs, c->pauses, c->windows, c->kept);
     assert_int_equal(done.windows, c->expected.windows);
     assert_int_equal(done.pauses, c->expected.pauses);
@@ -102,13 +97,11 @@ static void pauses_without_any_window_are_done(void **state)
 static void nothing_is_left_of_the_last_batch(void **state)
 {
     (void)state;
-    static const struct batch_case c = {.windows = 4, .window_of = {0, NONE, 3, NONE}, .pauses = 4};
-    struct csp_stitch_pair pairs[MAX];
-    fill(&c, pairs);
-    struct csp_stitch_batch_done done = csp_stitch_cut_last_batch(pairs, c.pauses, c.windows);
-    assert_int_equal(done.windows, 4);
-    assert_int_equal(done.pauses, 4);
-    assert_int_equal(done.used, 2);
+    check(&(struct batch_case){.windows = 4,
+                               .kept = 0,
+                               .window_of = {0, NONE, 3, NONE},
+                               .pauses = 4,
+                               .expected = {.windows = 4, .pauses = 4, .used = 2}});
 }
 
 int main(void)
