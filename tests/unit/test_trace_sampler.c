@@ -109,42 +109,35 @@ static void a_branch_just_before_where_a_sample_began_leaves_its_beginning(void 
     });
 }
 
+static const struct sampler_case a_system_call = {
+    .period = 1000,
+    .runs = {{.start = 0x100,
+              .end = 0x208,
+              .branch_len = 1,
+              .how = CSP_RUN_EXCEPTION,
+              .return_address = 0x208},
+             {.start = 0x208, .end = 0x210, .how = CSP_RUN_TRACE_OFF}},
+    .run_len = 2,
+    .branches = {{0x110, 0x200, CSP_BRANCH_CALL}},
+    .expected = "20c 114 | ..210 110>200 100..\n",
+};
+
 static void a_system_call_keeps_the_stack_and_the_history(void **state)
 {
     (void)state;
-    check(&(struct sampler_case){
-        .period = 1000,
-        .runs = {{.start = 0x100,
-                  .end = 0x208,
-                  .branch_len = 1,
-                  .how = CSP_RUN_EXCEPTION,
-                  .return_address = 0x208},
-                 {.start = 0x208, .end = 0x210, .how = CSP_RUN_TRACE_OFF}},
-        .run_len = 2,
-        .branches = {{0x110, 0x200, CSP_BRANCH_CALL}},
-        .expected = "20c 114 | ..210 110>200 100..\n",
-    });
+    check(&a_system_call);
 }
 
-/* A system call again; what came after it is in another window, because the first one had become
- * too long. The call stack is still known. */
+/* What came after the system call is in another window, because the first one had become too long.
+ * The call stack is still known. */
 static void a_window_that_goes_on_in_another_keeps_the_stack(void **state)
 {
     (void)state;
-    check(&(struct sampler_case){
-        .period = 1000,
-        .runs = {{.start = 0x100,
-                  .end = 0x208,
-                  .branch_len = 1,
-                  .how = CSP_RUN_EXCEPTION,
-                  .return_address = 0x208},
-                 {.start = 0x208, .end = 0x210, .how = CSP_RUN_TRACE_OFF}},
-        .run_len = 2,
-        .told_later = 1,
-        .branches = {{0x110, 0x200, CSP_BRANCH_CALL}},
-        .expected = "204 114 | ..208 110>200 100..\n"
-                    "20c 114 | ..210 208..\n",
-    });
+    struct sampler_case in_two = a_system_call;
+    in_two.told_later = 1;
+    in_two.expected = "204 114 | ..208 110>200 100..\n"
+                      "20c 114 | ..210 208..\n";
+    check(&in_two);
 }
 
 /* The handler at 0x900 has a stack of its own; when it is left, the interrupted one goes on. */
