@@ -31,6 +31,12 @@ static inline csp_branch_code csp_branch_code_of(uint64_t ran, uint64_t distance
            distance << (CSP_BRANCH_CODE_KIND + CSP_BRANCH_CODE_RUN);
 }
 
+/* How many bytes ran. */
+static inline uint64_t csp_branch_code_ran(csp_branch_code code)
+{
+    return code >> CSP_BRANCH_CODE_KIND & ((UINT64_C(1) << CSP_BRANCH_CODE_RUN) - 1);
+}
+
 /* 0 when that can be read again. */
 static inline uint64_t csp_branch_is_far(uint64_t ran, uint64_t distance)
 {
@@ -67,8 +73,7 @@ struct csp_branch_reader {
 static inline struct csp_branch csp_branch_decode(struct csp_branch_reader *reader)
 {
     csp_branch_code code = *reader->next++;
-    uint64_t from = reader->address +
-                    (code >> CSP_BRANCH_CODE_KIND & ((UINT64_C(1) << CSP_BRANCH_CODE_RUN) - 1));
+    uint64_t from = reader->address + csp_branch_code_ran(code);
     uint64_t to = from + (uint64_t)((int64_t)code >> (CSP_BRANCH_CODE_KIND + CSP_BRANCH_CODE_RUN));
     uint32_t kind = code & CSP_BRANCH_CODE_FAR;
     if (__builtin_expect(kind == CSP_BRANCH_CODE_FAR, 0)) {

@@ -179,12 +179,12 @@ static void destroy(struct csp_engine *base)
 
 void csp_engine_native_sum_up(struct csp_engine *base)
 {
-    csp_segments_sum_up(from_base(base)->segments);
+    csp_segments_tell(from_base(base)->segments, CSP_SEGMENTS_SUMS);
 }
 
 void csp_engine_native_pack_branches(struct csp_engine *base)
 {
-    from_base(base)->segments->packs_branches = true;
+    csp_segments_tell(from_base(base)->segments, CSP_SEGMENTS_BRANCHES);
 }
 
 static const struct csp_engine_ops operations = {feed, flush, stats, destroy};

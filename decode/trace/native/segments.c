@@ -13,7 +13,7 @@
 static const struct csp_segment *look_up(struct csp_segments *segments,
                                          const struct csp_segment_key *key)
 {
-    return csp_segment_look_up(segments, key, segments->sums_up);
+    return csp_segment_look_up(segments, key, segments->tells == CSP_SEGMENTS_SUMS);
 }
 
 enum { HEAD_WORDS = sizeof(struct csp_segment) / sizeof(uint64_t) };
@@ -57,7 +57,7 @@ struct csp_segments *csp_segments_create(void)
     struct csp_segments *segments = take_spare();
     if (!segments)
         segments = csp_calloc_table(1, LARGE_PAGE);
-    segments->sums_up = segments->packs_branches = false;
+    segments->tells = CSP_SEGMENTS_RANGES;
     forget(segments);
     return segments;
 }
@@ -68,10 +68,11 @@ void csp_segments_destroy(struct csp_segments *segments)
     pthread_setspecific(spare, segments);
 }
 
-void csp_segments_sum_up(struct csp_segments *segments)
+void csp_segments_tell(struct csp_segments *segments, enum csp_segments_telling what)
 {
-    segments->sums_up = true;
-    memset(segments->sums, 0, sizeof segments->sums);
+    segments->tells = what;
+    if (what == CSP_SEGMENTS_SUMS)
+        memset(segments->sums, 0, sizeof segments->sums);
 }
 
 /* What a way adds. */
@@ -90,22 +91,31 @@ struct outcome {
     csp_segment_sums sums;
 };
 
-/* A place for a segment, with its ranges behind it where they are told. Null when there is no room.
- */
-static struct csp_segment *take_place(struct csp_segments *segments, uint32_t place,
-                                      const struct outcome *outcome)
+/* Room for a segment in its place, and for `words` behind it. Null when there is none. */
+static struct csp_segment *take_room(struct csp_segments *segments, uint32_t place, uint32_t words)
 {
-    uint32_t used = segments->used + HEAD_WORDS + (outcome->count + 1) / 2;
-    if (segments->sums_up) {
-        segments->sums[place ^ 1] = segments->sums[place];
-        return &segments->sums[place];
-    }
+    uint32_t used = segments->used + HEAD_WORDS + words;
     if (used > CSP_SEGMENTS_WORDS)
         return NULL;
     struct csp_segment *segment = (struct csp_segment *)&segments->words[segments->used];
     segments->places[place ^ 1] = segments->places[place];
     segments->places[place] = segments->used;
     segments->used = used;
+    return segment;
+}
+
+static struct csp_segment *keep_sums(struct csp_segments *segments, uint32_t place)
+{
+    segments->sums[place ^ 1] = segments->sums[place];
+    return &segments->sums[place];
+}
+
+static struct csp_segment *keep_ranges(struct csp_segments *segments, uint32_t place,
+                                       const struct outcome *outcome)
+{
+    struct csp_segment *segment = take_room(segments, place, (outcome->count + 1) / 2);
+    if (!segment)
+        return NULL;
     uint32_t *ways = csp_segment_ways(segment);
     memcpy(ways, outcome->ways, CSP_SEGMENT_WAYS * sizeof *ways);
     if (UNLIKELY(outcome->count > CSP_SEGMENT_WAYS))
@@ -113,17 +123,65 @@ static struct csp_segment *take_place(struct csp_segments *segments, uint32_t pl
     return segment;
 }
 
-/* Null when there is no room, or no place for such a sum. */
+/* Null, too, when one of its branches cannot be packed. */
+static struct csp_segment *keep_branches(struct csp_segments *segments, uint32_t place,
+                                         const struct csp_block_table *table,
+                                         const struct outcome *outcome)
+{
+    csp_branch_code codes[CSP_SEGMENT_RANGES + 1], *code = codes;
+    const struct csp_way *way = csp_way_numbered(table, outcome->ways[0]);
+    uint64_t begin = way->start, start = begin, most = 0;
+    for (uint32_t i = 0;;) {
+        uint64_t from = (uint64_t)way->end - (way->tags >> 24), ran = from - start;
+        uint64_t taken = way->tags >> 16 & 1;
+        uint32_t kind = way->tags >> 8 & 0xff;
+        bool is_last = ++i == outcome->count;
+        if (!is_last)
+            way = csp_way_numbered(table, outcome->ways[i]);
+        *code = csp_branch_code_of(ran, (is_last ? 0 : way->start) - from, kind);
+        code += taken;
+        most |= ran;
+        if (is_last)
+            break;
+        start = taken ? way->start : start;
+    }
+    if (UNLIKELY(csp_branch_is_far(most, 0))) /* no distance is, within one piece of code */
+        return NULL;
+    uint32_t count = (uint32_t)(code - codes);
+    struct csp_segment *segment = take_room(segments, place, 1 + count);
+    if (!segment)
+        return NULL;
+    struct csp_segment_branches *branches = csp_segment_branches(segment);
+    *branches = (struct csp_segment_branches){(uint32_t)begin, (uint32_t)start / 4,
+                                              way->tags >> 16 & 1};
+    memcpy(branches->codes, codes, count * sizeof *codes);
+    return segment;
+}
+
+/* A place for a segment, with what is told of it. */
+static struct csp_segment *keep(struct csp_segments *segments, uint32_t place,
+                                const struct csp_block_table *table, const struct outcome *outcome)
+{
+    switch (segments->tells) {
+    case CSP_SEGMENTS_RANGES:
+        return keep_ranges(segments, place, outcome);
+    case CSP_SEGMENTS_BRANCHES:
+        return keep_branches(segments, place, table, outcome);
+    case CSP_SEGMENTS_SUMS:
+        return keep_sums(segments, place);
+    }
+    return NULL;
+}
+
+/* Null when there is no room, or when what is told of it cannot be kept. */
 static const struct csp_segment *remember(struct csp_segments *segments,
                                           const struct csp_segment_key *key,
                                           struct csp_block_table *table,
                                           const struct outcome *outcome)
 {
-    csp_segment_sums sums =
-        segments->sums_up ? outcome->sums : (csp_segment_sums)outcome->count << 32;
     struct csp_segment *segment = NULL;
-    if ((uint32_t)sums <= CSP_SEGMENT_INSTRUCTIONS)
-        segment = take_place(segments, csp_segment_place(key), outcome);
+    if ((uint32_t)outcome->sums <= CSP_SEGMENT_INSTRUCTIONS)
+        segment = keep(segments, csp_segment_place(key), table, outcome);
     if (!segment)
         return NULL;
     uint32_t last = outcome->ways[outcome->count - 1],
@@ -133,7 +191,7 @@ static const struct csp_segment *remember(struct csp_segments *segments,
         link = csp_block_table_link(table, block, outcome->taken);
     *segment = (struct csp_segment){.packets = key->packets,
                                     .start = key->start,
-                                    .sums = sums,
+                                    .sums = outcome->sums,
                                     .last = block | (uint32_t)outcome->taken << 31,
                                     .link = link};
     return segment;
@@ -290,7 +348,7 @@ static uint32_t find_missing(struct csp_segments *segments, const struct csp_reg
             const struct csp_segment *before = key[-1].segment;
             if (!csp_segment_is_of(before, key - 1) || before->link < CSP_BLOCK_FIRST)
                 continue;
-            csp_segment_continue(segments, key, before->link, segments->sums_up);
+            csp_segment_continue(segments, key, before->link, segments->tells == CSP_SEGMENTS_SUMS);
         }
         if (key->link == CSP_BLOCK_INDIRECT)
             __builtin_prefetch(&table_of(regions, key)->slots[(uint32_t)key->start]);
@@ -335,7 +393,7 @@ const struct csp_segment *csp_segments_find(struct csp_segments *segments,
                                             struct csp_segment_key *key, uint32_t link)
 {
     struct csp_block_table *table = table_of(&walker->regions, key);
-    if (++segments->asked == (segments->sums_up ? LEARN_SUMS_AT : LEARN_AT)) {
+    if (++segments->asked == (segments->tells == CSP_SEGMENTS_SUMS ? LEARN_SUMS_AT : LEARN_AT)) {
         learn(segments, &walker->regions, key);
         if (csp_segment_is_of(key->segment, key) && key->link == link)
             return key->segment;
@@ -350,7 +408,7 @@ const struct csp_segment *csp_segments_find(struct csp_segments *segments,
         if (link < CSP_BLOCK_FIRST)
             return NULL;
         if (key->link != link)
-            csp_segment_continue(segments, key, link, segments->sums_up);
+            csp_segment_continue(segments, key, link, segments->tells == CSP_SEGMENTS_SUMS);
     }
     const struct csp_segment *segment = look_up(segments, key);
     return csp_segment_is_of(segment, key) ? segment : walk(segments, key, table, link);

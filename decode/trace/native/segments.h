@@ -3,8 +3,8 @@
  * Between two addresses execution follows atoms alone, some ten of them, and programs repeat
  * themselves: of a hundred segments only seven have another beginning or other atoms than some that
  * was walked before. So what was walked is remembered by where it begins and the bytes of its atom
- * packets: its ranges, or, when nobody asks for them one by one, what they add up to. What is not
- * as simple as that is walked packet by packet.
+ * packets: its ranges, or, when nobody asks for them one by one, its branches, or what they add up
+ * to. What is not as simple as that is walked packet by packet.
  *
  * Where a segment begins and its packets are in the trace: to look it up, nothing need be known of
  * those before it, nor of the code. So a stretch of trace is gathered first, and what may be
@@ -23,6 +23,7 @@ enum {
     CSP_SEGMENT_PACKETS = 8, /* of atoms */
     CSP_SEGMENT_RANGES = CSP_SEGMENT_PACKETS * 24,
     CSP_SEGMENT_WAYS = 32,              /* copied at once, whether they are there or not */
+    CSP_SEGMENT_CODES = 8,              /* the same of branches */
     CSP_SEGMENT_INSTRUCTIONS = 1 << 23, /* at most, where they are added up */
     CSP_SEGMENT_PLACES_BITS = 15,
     CSP_SEGMENTS_WORDS = 200 << 10, /* for all that is remembered */
@@ -76,7 +77,7 @@ static inline uint32_t csp_segment_ranges(csp_segment_sums sums)
 struct csp_segment {
     uint64_t packets; /* its atom packets, the oldest in the lowest byte; 0: this is none */
     csp_segment_start start;
-    csp_segment_sums sums; /* where ranges are told, only the number of those */
+    csp_segment_sums sums;
     uint32_t last;         /* the block that it ends with, and from bit 31 on how that came out */
     uint32_t link;         /* what follows that */
 };
@@ -85,6 +86,21 @@ struct csp_segment {
 static inline uint32_t *csp_segment_ways(const struct csp_segment *segment)
 {
     return (uint32_t *)(segment + 1);
+}
+
+/* Where branches are told: each, in the order in which they were taken. */
+struct csp_segment_branches {
+    uint32_t begin; /* where the first range begins, in bytes from the start of the code */
+    uint32_t start : 31; /* in words: where the last branch led, but for one that ends the segment */
+    uint32_t taken : 1;  /* whether one does */
+    /* The first one's run is from `begin` on. Of one that the segment ends with it is not known
+     * where it leads: its distance is that to the start of the code. */
+    csp_branch_code codes[];
+};
+
+static inline struct csp_segment_branches *csp_segment_branches(const struct csp_segment *segment)
+{
+    return (struct csp_segment_branches *)(segment + 1);
 }
 
 /* What is gathered of a segment. */
@@ -122,9 +138,14 @@ struct csp_segment_trace {
     uint8_t atoms[CSP_TRACE_ROOM], sizes[CSP_TRACE_ROOM], steps[CSP_TRACE_ROOM];
 };
 
+enum csp_segments_telling {
+    CSP_SEGMENTS_RANGES,   /* one by one */
+    CSP_SEGMENTS_BRANCHES, /* of a stretch, packed (decode/trace/element.h) */
+    CSP_SEGMENTS_SUMS,     /* for a stretch */
+};
+
 struct csp_segments {
-    bool sums_up;
-    bool packs_branches; /* instead of telling ranges one by one */
+    enum csp_segments_telling tells;
     /* The stretch being taken. Behind the last key is where the next one would begin. */
     uint32_t asked; /* how often what is remembered was not enough */
     uint32_t key_count, leg_count, stamp_count, continuing_count;
@@ -206,11 +227,11 @@ static inline void csp_segment_continue(struct csp_segments *segments, struct cs
     __builtin_prefetch(key->segment);
 }
 
-/* Ranges are told one by one, unless it sums up. */
+/* Tells ranges. */
 struct csp_segments *csp_segments_create(void);
 void csp_segments_destroy(struct csp_segments *segments);
 /* From now on, before anything was taken. */
-void csp_segments_sum_up(struct csp_segments *segments);
+void csp_segments_tell(struct csp_segments *segments, enum csp_segments_telling what);
 
 /* Makes sure that there is room for the segments of a stretch: forgets all if need be. */
 void csp_segments_reserve(struct csp_segments *segments);

@@ -43,11 +43,12 @@ static INLINE uint32_t copy_ways(uint32_t *to, const struct csp_segment *segment
 
 /* Puts them together as far as one follows from the other. */
 static INLINE struct chain chain_up(struct csp_segments *segments, const struct csp_walker *walker,
-                                    bool sums_up)
+                                    enum csp_segments_telling tells)
 {
+    const bool sums_up = tells == CSP_SEGMENTS_SUMS, copies = tells == CSP_SEGMENTS_RANGES;
     struct chain chain = {.link = CSP_BLOCK_INDIRECT};
     struct csp_segment_key *key = segments->keys, *end = key + segments->key_count;
-    for (; key < end && (sums_up || chain.ways <= CSP_STRETCH_WAYS - CSP_SEGMENT_RANGES); key++) {
+    for (; key < end && (!copies || chain.ways <= CSP_STRETCH_WAYS - CSP_SEGMENT_RANGES); key++) {
         const struct csp_segment *segment = key->segment;
         if (UNLIKELY(!csp_segment_is_of(segment, key) || chain.link != key->link)) {
             segment = csp_segment_look_up(segments, key, sums_up);
@@ -55,10 +56,11 @@ static INLINE struct chain chain_up(struct csp_segments *segments, const struct 
                 segment = csp_segments_find(segments, walker, key, chain.link);
             if (!segment)
                 break;
+            key->segment = segment;
         }
         if (sums_up)
             chain.sums += segment->sums;
-        else
+        if (copies)
             key->ways = chain.ways += copy_ways(&segments->ways[chain.ways], segment);
         chain.last = segment->last;
         chain.link = segment->link;
@@ -123,62 +125,94 @@ static INLINE void tell_ways(const struct csp_walker *walker, const struct csp_r
     }
 }
 
-enum {
-    PACKED_LEAST = 4,  /* ranges, for which it is worth it */
-    PACKED_MOST = 256, /* so that there is room in a batch */
+/* Codes in one element, so that there is room in a batch. */
+enum { PACKED_MOST = 256 };
+_Static_assert((PACKED_MOST + CSP_SEGMENT_RANGES + CSP_SEGMENT_CODES) * sizeof(csp_branch_code) <
+                   CSP_ELEMENT_BATCH * sizeof(struct csp_element) / 2,
+               "room");
+
+/* Branches that are put together. */
+struct packing {
+    csp_branch_code *next;
+    uint32_t start; /* where execution goes on behind the last one that is complete */
+    uint32_t taken; /* whether the one before `next` is not: where it leads, the next segment tells */
 };
 
-/* As one element, with the branches between them. Returns false when some cannot be packed. */
-static INLINE bool tell_packed(const struct csp_walker *walker, const struct csp_region *region,
-                               const uint32_t *ways, uint32_t count)
+static INLINE void copy_codes(csp_branch_code *to, const csp_branch_code *codes, uint32_t count)
 {
-    const uint32_t *blocks = region->table->blocks;
+    typedef uint64_t four __attribute__((vector_size(32), aligned(8), may_alias));
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < CSP_SEGMENT_CODES; i += 4)
+        *(four *)(to + i) = *(const four *)(codes + i);
+    if (UNLIKELY(count > CSP_SEGMENT_CODES))
+        memcpy(to, codes, count * sizeof *to);
+}
+
+/* Adds those of a segment, which begins where the one before ended. Returns false when the first
+ * one would be too far from where execution went on. */
+static INLINE bool pack_segment(struct packing *packing, const struct csp_segment *segment)
+{
+    const struct csp_segment_branches *branches = csp_segment_branches(segment);
+    uint32_t count = (uint32_t)(segment->sums >> 48);
+    uint32_t start = packing->taken ? branches->begin : packing->start;
+    csp_branch_code *codes = packing->next;
+    uint64_t before = branches->begin - start; /* that ran */
+    if (UNLIKELY(before)) {
+        uint64_t ran = before + csp_branch_code_ran(count ? branches->codes[0] : 0);
+        if (csp_branch_is_far(ran, 0))
+            return false;
+    }
+    codes[-1] += csp_branch_code_of(0, packing->taken ? branches->begin : 0, 0);
+    copy_codes(codes, branches->codes, count);
+    codes[0] += csp_branch_code_of(before, 0, 0);
+    packing->next = codes + count;
+    packing->taken = branches->taken;
+    packing->start = count > packing->taken ? 4 * branches->start : start;
+    return true;
+}
+
+/* Tells what it can of the segments [key, end), which lie in one region, as one element with the
+ * branches between its ranges. Returns behind the last one. */
+static INLINE const struct csp_segment_key *
+tell_packed(const struct csp_walker *walker, const struct csp_region *region,
+            const struct csp_segment_key *key, const struct csp_segment_key *end)
+{
     struct csp_element_batch *batch = walker->out;
-    csp_element_batch_reserve(batch, 1 + csp_packed_elements(count));
+    csp_element_batch_reserve(batch, CSP_ELEMENT_BATCH / 2);
     struct csp_element *element = &batch->data[batch->len];
     struct csp_packed_branches *packed = (struct csp_packed_branches *)(element + 1);
-    csp_branch_code *code = packed->codes;
-    const struct csp_way *way = (const struct csp_way *)(blocks + ways[0]);
-    uint64_t begin = way->start, start = begin, from = begin, taken = 0, most = 0;
-    uint32_t kind = 0, instructions = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        way = (const struct csp_way *)(blocks + ways[i]);
-        /* Written whether or not there was a branch: which it is, no processor can predict. */
-        uint64_t ran = from - start;
-        *code = csp_branch_code_of(ran, way->start - from, kind);
-        most |= ran;
-        code += taken;
-        start += (way->start - start) & -taken;
-        taken = way->tags >> 16 & 1;
-        kind = way->tags >> 8 & 0xff;
-        from = (uint64_t)way->end - (way->tags >> 24);
-        instructions += way->count;
+    const csp_branch_code *most = packed->codes + PACKED_MOST;
+    uint32_t begin = csp_segment_branches(key->segment)->begin;
+    struct packing packing = {packed->codes, begin, 0};
+    csp_segment_sums sums = 0;
+    for (packed->start = 0; key < end && packing.next < most; key++) {
+        if (UNLIKELY(!pack_segment(&packing, key->segment)))
+            break;
+        sums += key->segment->sums;
     }
-    if (UNLIKELY(csp_branch_is_far(most, 0))) /* no distance is, within one piece of code */
-        return false;
-    uint32_t branches = (uint32_t)(code - packed->codes);
+    uint32_t last = key[-1].segment->last;
+    const struct csp_way *way =
+        &csp_block_numbered(region->table, last & INT32_MAX)->ways[last >> 31];
+    uint32_t branches = (uint32_t)(packing.next - packed->codes) - packing.taken;
     *element = (struct csp_element){0};
     memcpy(element, &way->tags, sizeof way->tags);
     element->type = CSP_ELEMENT_STRETCH;
     element->source = walker->source;
-    element->instructions = instructions;
-    element->number = CSP_STRETCH_NUMBER(count, branches);
+    element->instructions = (uint32_t)sums;
+    element->number = CSP_STRETCH_NUMBER(csp_segment_ranges(sums), branches);
     element->a = region->code.base + begin;
     element->b = region->code.base + way->end;
-    packed->start = region->code.base + start;
+    packed->start = region->code.base + packing.start;
     batch->len += 1 + csp_packed_elements(branches);
-    return true;
+    return key;
 }
 
 static INLINE void tell_branches(const struct csp_walker *walker, const struct csp_region *region,
-                                 const uint32_t *ways, const uint32_t *end)
+                                 const struct csp_segment_key *key,
+                                 const struct csp_segment_key *end)
 {
-    while (ways < end) {
-        uint32_t count = end - ways < PACKED_MOST ? (uint32_t)(end - ways) : PACKED_MOST;
-        if (count < PACKED_LEAST || !tell_packed(walker, region, ways, count))
-            tell_ways(walker, region, ways, ways + count);
-        ways += count;
-    }
+    while (key < end)
+        key = tell_packed(walker, region, key, end);
 }
 
 /* Those behind the last segment, and so behind what that led to. */
@@ -191,26 +225,29 @@ static INLINE void tell_last_stamps(const struct csp_segments *segments, const s
             tell_stamp(&segments->stamps[i], walker, reader);
 }
 
-/* Each range, and timestamps between them. */
-static INLINE void tell_ranges(const struct csp_segments *segments, const struct chain *chain,
-                               const struct csp_walker *walker, struct csp_packet_reader *reader)
+/* Each range, or all branches, and timestamps between them. */
+static INLINE void tell_each(const struct csp_segments *segments, const struct chain *chain,
+                             const struct csp_walker *walker, struct csp_packet_reader *reader,
+                             enum csp_segments_telling tells)
 {
     const struct csp_segment_leg *leg = segments->legs;
     const struct csp_segment_stamp *stamp = segments->stamps;
     const struct csp_segment_stamp *stamps_end = stamp + segments->stamp_count;
+    const struct csp_segment_key *key = segments->keys;
     const uint32_t *ways = segments->ways;
     for (uint32_t keys = 0; keys < chain->keys; leg += keys == leg->end) {
         uint32_t end = leg->end < chain->keys ? leg->end : chain->keys;
         bool is_stamp = stamp < stamps_end && stamp->keys <= end && stamp->keys < chain->keys;
         keys = is_stamp ? stamp->keys : end;
-        if (keys) { /* a leg may have none */
-            const uint32_t *ways_end = segments->ways + segments->keys[keys - 1].ways;
-            if (segments->packs_branches)
-                tell_branches(walker, region_of(walker, leg->region), ways, ways_end);
-            else
-                tell_ways(walker, region_of(walker, leg->region), ways, ways_end);
+        const struct csp_segment_key *keys_end = segments->keys + keys;
+        if (tells == CSP_SEGMENTS_BRANCHES) {
+            tell_branches(walker, region_of(walker, leg->region), key, keys_end);
+        } else if (keys) { /* a leg may have none */
+            const uint32_t *ways_end = segments->ways + keys_end[-1].ways;
+            tell_ways(walker, region_of(walker, leg->region), ways, ways_end);
             ways = ways_end;
         }
+        key = keys_end;
         if (is_stamp)
             tell_stamp(stamp++, walker, reader);
     }
@@ -235,13 +272,14 @@ static INLINE void leave(const struct csp_segments *segments, const struct chain
 /* Takes one stretch. Returns where what was not taken begins. */
 static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct csp_walker *walker,
                                           uint32_t word, struct csp_packet_reader *reader,
-                                          bool takes_stamps, bool sums_up, const uint8_t *at,
-                                          const uint8_t *end)
+                                          bool takes_stamps, enum csp_segments_telling tells,
+                                          const uint8_t *at, const uint8_t *end)
 {
+    const bool sums_up = tells == CSP_SEGMENTS_SUMS;
     gather(segments, walker, word, reader, takes_stamps, sums_up, at, end);
     continue_known(segments, sums_up);
     segments->asked = 0;
-    struct chain chain = chain_up(segments, walker, sums_up);
+    struct chain chain = chain_up(segments, walker, tells);
     const struct csp_segment_key *next = &segments->keys[chain.keys];
     const uint64_t *newest = &segments->addresses[CSP_STRETCH_OLD - 1];
     if (chain.keys) {
@@ -249,7 +287,7 @@ static INLINE const uint8_t *take_stretch(struct csp_segments *segments, struct 
         if (sums_up)
             tell_sums(segments, &chain, walker, reader);
         else
-            tell_ranges(segments, &chain, walker, reader);
+            tell_each(segments, &chain, walker, reader, tells);
         leave(segments, &chain, walker);
         tell_last_stamps(segments, &chain, walker, reader);
     }
@@ -270,10 +308,21 @@ const uint8_t *CSP_SEGMENTS_TAKE(struct csp_segments *segments, struct csp_walke
             !csp_walker_find_word(walker, &word) || walker->region.number >= CSP_SEGMENT_REGIONS)
             break;
         csp_segments_reserve(segments);
-        const uint8_t *behind =
-            segments->sums_up
-                ? take_stretch(segments, walker, word, reader, takes_stamps, true, at, end)
-                : take_stretch(segments, walker, word, reader, takes_stamps, false, at, end);
+        const uint8_t *behind = at;
+        switch (segments->tells) { /* each has a build of its own */
+        case CSP_SEGMENTS_RANGES:
+            behind = take_stretch(segments, walker, word, reader, takes_stamps,
+                                  CSP_SEGMENTS_RANGES, at, end);
+            break;
+        case CSP_SEGMENTS_BRANCHES:
+            behind = take_stretch(segments, walker, word, reader, takes_stamps,
+                                  CSP_SEGMENTS_BRANCHES, at, end);
+            break;
+        case CSP_SEGMENTS_SUMS:
+            behind = take_stretch(segments, walker, word, reader, takes_stamps, CSP_SEGMENTS_SUMS,
+                                  at, end);
+            break;
+        }
         if (behind == at)
             break;
         at = behind;
