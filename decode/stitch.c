@@ -152,22 +152,6 @@ void csp_stitch_pair_groups(const struct csp_stitch_state *state, struct csp_sti
         end_group(state, &group, pairs);
 }
 
-/* Without time, where a window and another's sample were lost side by side, what is left may agree
- * by chance. So pairs are exact only in the midst of others. */
-static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
-{
-    bool before = false; /* the pause before has the window before */
-    for (uint32_t j = 0; j < state->stream->pause_len; j++) {
-        uint32_t window = pairs[j].window;
-        bool after = j + 1 < state->stream->pause_len && window != CSP_STITCH_NONE &&
-                     pairs[j + 1].window == window + 1;
-        if (pairs[j].verdict == CSP_VERDICT_EXACT && !state->bounds[window].end &&
-            !(before && after))
-            pairs[j].verdict = CSP_VERDICT_ORDER;
-        before = after;
-    }
-}
-
 static struct csp_stitch_state begin(const struct csp_stitch_stream *stream)
 {
     struct csp_stitch_state state = {
@@ -205,7 +189,7 @@ void csp_stitch(const struct csp_stitch_stream *stream, const struct csp_stitch_
     clock->time = csp_stitch_settle_time(&state, trust, clock);
     state.doubt = clock->time == CSP_STITCH_TIME_FITTED ? state.tolerance : 0;
     csp_stitch_pair_groups(&state, pairs);
-    doubt_loners(&state, pairs);
+    csp_stitch_doubt(&state, pairs);
     csp_stitch_name_unpaired(&state, pairs);
     end(&state);
 }

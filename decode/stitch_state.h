@@ -116,6 +116,8 @@ void csp_stitch_ask_trace_time(struct csp_stitch_state *state, struct csp_stitch
 
 /* ---- the others ---- */
 
+/* Takes back what may as well be otherwise. */
+void csp_stitch_doubt(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs);
 /* Fills opened_by. */
 void csp_stitch_find_openers(struct csp_stitch_state *state);
 enum csp_opening csp_stitch_opening(const struct csp_stitch_state *state, uint32_t window,

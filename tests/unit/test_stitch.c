@@ -408,6 +408,36 @@ static void by_fitted_times_any_switch_since_the_resume_may_have_ended_a_window(
     check_fitted(100000 - 700, CSP_UNSTITCHED_PC);
 }
 
+/* Most samples were written some 40 after their windows' ends, which the fit of the clocks takes
+ * for no time at all. So one that came after 20 is too early by it, and the next one, which finds
+ * the trace off and was taken at the same place, would have a lag like the others. */
+static void by_fitted_times_a_sample_at_the_same_place_may_be_the_one(void **state)
+{
+    enum { COUNT = 10, QUICK = 5 };
+    static const uint64_t lags[COUNT] = {36, 40, 44, 38, 42, 20, 36, 44, 40, 42};
+    struct stream_case c = {.window_len = COUNT, .pause_len = COUNT + 1};
+    (void)state;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t time = 10000 * (i + 1);
+        uint32_t pause = i > QUICK ? i + 1 : i;
+        c.windows[i] = (struct csp_stitch_window){.start_pc = 0x1000 + i * 4,
+                                                  .end_pc = 0x2000 + i * 4,
+                                                  .last_time = 5000000 + time,
+                                                  .record_time = 200000};
+        c.pauses[pause] = (struct csp_stitch_pause)P(time + lags[i], 0x2000 + i * 4);
+        c.expected[pause].window = (int)i;
+        c.expected[pause].verdict = CSP_VERDICT_EXACT;
+    }
+    c.pauses[QUICK + 1] = c.pauses[QUICK];
+    c.pauses[QUICK + 1].time += 24;
+    for (uint32_t j = QUICK; j <= QUICK + 1; j++) {
+        c.expected[j].window = NONE;
+        c.expected[j].verdict = CSP_VERDICT_AMBIGUOUS;
+        c.expected[j].reason = CSP_UNSTITCHED_AMBIGUOUS;
+    }
+    check(&c);
+}
+
 /* Too long before the pause for the lag that the times tell of; but nothing else is known to have
  * run since the switch. */
 static void a_window_behind_a_switch_may_have_run_last(void **state)
@@ -510,6 +540,7 @@ int main(void)
         cmocka_unit_test(a_window_that_a_switch_ended_is_not_said_to_have_ended_elsewhere),
         cmocka_unit_test(a_switch_about_the_end_of_a_window_may_have_ended_it),
         cmocka_unit_test(by_fitted_times_any_switch_since_the_resume_may_have_ended_a_window),
+        cmocka_unit_test(by_fitted_times_a_sample_at_the_same_place_may_be_the_one),
         cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
         cmocka_unit_test(without_a_resume_the_trace_was_off),
         cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),

@@ -1,0 +1,101 @@
+/* Pairs that have all evidence there is, where that is not enough. */
+#include "decode/stitch_state.h"
+
+/* Without time, where a window and another's sample were lost side by side, what is left may agree
+ * by chance. So pairs are exact only in the midst of others. */
+static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
+{
+    bool before = false; /* the pause before has the window before */
+    for (uint32_t j = 0; j < state->stream->pause_len; j++) {
+        uint32_t window = pairs[j].window;
+        bool after = j + 1 < state->stream->pause_len && window != CSP_STITCH_NONE &&
+                     pairs[j + 1].window == window + 1;
+        if (pairs[j].verdict == CSP_VERDICT_EXACT && !state->bounds[window].end &&
+            !(before && after))
+            pairs[j].verdict = CSP_VERDICT_ORDER;
+        before = after;
+    }
+}
+
+static bool may_pair(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    return !state->bounds[window].broken && !pc_contradicts(w, p) && context_agrees(w, p) &&
+           may_fit_in_time(state, window, pause);
+}
+
+static void tell_ambiguous(struct csp_stitch_pair *pair)
+{
+    *pair = (struct csp_stitch_pair){.window = CSP_STITCH_NONE,
+                                     .verdict = CSP_VERDICT_AMBIGUOUS,
+                                     .reason = CSP_UNSTITCHED_AMBIGUOUS};
+}
+
+/* A pause that may have closed a window whose pair is not believed is not one without a window. */
+static bool doubt_pause(const struct csp_stitch_state *state, uint32_t window, uint32_t pause,
+                        struct csp_stitch_pair *pairs)
+{
+    if (!may_pair(state, window, pause))
+        return false;
+    if (pairs[pause].verdict == CSP_VERDICT_NONE)
+        tell_ambiguous(&pairs[pause]);
+    return true;
+}
+
+/* Whether another pause may have closed the window, if times are as wrong as they may be. */
+static bool may_have_another_pause(const struct csp_stitch_state *state, uint32_t window,
+                                   uint32_t pause, struct csp_stitch_pair *pairs)
+{
+    const struct csp_stitch_pause *pauses = state->stream->pauses;
+    const struct csp_stitch_bounds *bounds = &state->bounds[window];
+    bool any = false;
+    for (uint32_t j = pause; j-- > 0 && pauses[j].time + state->doubt >= bounds->early;)
+        any |= doubt_pause(state, window, j, pairs);
+    for (uint32_t j = pause + 1; j < state->stream->pause_len; j++) {
+        if (pauses[j].time > bounds->late && pauses[j].time - bounds->late > state->doubt)
+            break;
+        any |= doubt_pause(state, window, j, pairs);
+    }
+    return any;
+}
+
+/* The same of the pause and another window. */
+static bool may_have_another_window(const struct csp_stitch_state *state, uint32_t window,
+                                    uint32_t pause)
+{
+    uint64_t time = state->stream->pauses[pause].time, doubt = state->doubt;
+    for (uint32_t i = window; i-- > 0;) {
+        if (time > state->bounds[i].late && time - state->bounds[i].late > doubt)
+            break;
+        if (may_pair(state, i, pause))
+            return true;
+    }
+    for (uint32_t i = window + 1;
+         i < state->stream->window_len && state->bounds[i].early <= time + doubt; i++)
+        if (may_pair(state, i, pause))
+            return true;
+    return false;
+}
+
+/* How precise a fit of clocks is tells how far half of what it was made of is from it, and lags
+ * that are not alike bend it: a window's own pause may lie just outside of what the times allow,
+ * and another one that was taken at the same place within. */
+static void doubt_fitted(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
+{
+    for (uint32_t j = 0; j < state->stream->pause_len; j++) {
+        uint32_t window = pairs[j].window;
+        if (window == CSP_STITCH_NONE)
+            continue;
+        bool another = may_have_another_pause(state, window, j, pairs);
+        if (another || may_have_another_window(state, window, j))
+            tell_ambiguous(&pairs[j]);
+    }
+}
+
+void csp_stitch_doubt(const struct csp_stitch_state *state, struct csp_stitch_pair *pairs)
+{
+    if (state->doubt)
+        doubt_fitted(state, pairs);
+    doubt_loners(state, pairs);
+}
