@@ -55,29 +55,12 @@ static void follow(const struct csp_branch *branch, const struct csp_unwind_tabl
         open->len = 0;
 }
 
-/* The kinds that open or close calls, as bits. */
-enum {
-    TURNS = 1 << CSP_BRANCH_CALL | 1 << CSP_BRANCH_INDIRECT_CALL | 1 << CSP_BRANCH_RETURN |
-            1 << CSP_BRANCH_INDIRECT
-};
-
-/* Which branches these are no processor can predict, so they are picked out first. */
-void csp_history_open_calls(const struct csp_history *history,
-                            const struct csp_unwind_tables *tables, csp_frames *out)
+void csp_open_calls(const csp_branches *turns, const struct csp_unwind_tables *tables,
+                    csp_frames *out)
 {
-    enum { MOST = 256 };
-    const struct csp_branch *branches = history->branches.data;
-    uint32_t turns[MOST];
     out->len = 0;
-    for (size_t left = history->branches.len; left;) {
-        size_t end = left > MOST ? left - MOST : 0, count = 0;
-        for (; left > end; left--) {
-            turns[count] = (uint32_t)(left - end - 1);
-            count += TURNS >> branches[left - 1].kind & 1;
-        }
-        for (size_t i = 0; i < count; i++)
-            follow(&branches[end + turns[i]], tables, out);
-    }
+    for (size_t i = 0; i < turns->len; i++)
+        follow(&turns->data[i], tables, out);
     reverse(out);
 }
 
@@ -140,9 +123,8 @@ static void put_before(csp_frames *frames, uint64_t pc)
     frames->data[0] = pc;
 }
 
-unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t *chain,
-                              uint32_t chain_len, uint64_t lr,
-                              const struct csp_unwind_tables *tables, csp_frames *out)
+unsigned csp_callchain_repair(const csp_branches *turns, const uint64_t *chain, uint32_t chain_len,
+                              uint64_t lr, const struct csp_unwind_tables *tables, csp_frames *out)
 {
     out->len = 0;
     if (!chain_len)
@@ -151,7 +133,7 @@ unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t 
     uint32_t caller_len = chain_len - 1, known = 0;
     unsigned repair = CSP_REPAIR_NONE;
     struct csp_leaf leaf = find_leaf(tables, chain[0]);
-    csp_history_open_calls(history, tables, out);
+    csp_open_calls(turns, tables, out);
     if (out->len) {
         /* In a recursion all callers look alike: only the tables can tell that the first is
          * missing. */

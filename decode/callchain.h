@@ -54,15 +54,15 @@ enum csp_callchain_repair {
 
 typedef CSP_VEC(uint64_t) csp_frames;
 
-/* Writes the repaired stack of user frames, leaf first, to `out` (its storage is reused). `chain`
- * is the recorded one: the PC, then return addresses. `lr` is 0 when it was not recorded. */
-unsigned csp_callchain_repair(const struct csp_history *history, const uint64_t *chain,
-                              uint32_t chain_len, uint64_t lr,
-                              const struct csp_unwind_tables *tables, csp_frames *out);
+/* Writes the repaired stack of user frames, leaf first, to `out` (its storage is reused). `turns`
+ * are those of the window (CSP_TURNS), oldest first. `chain` is the recorded one: the PC, then
+ * return addresses. `lr` is 0 when it was not recorded. */
+unsigned csp_callchain_repair(const csp_branches *turns, const uint64_t *chain, uint32_t chain_len,
+                              uint64_t lr, const struct csp_unwind_tables *tables, csp_frames *out);
 
-/* The return addresses of the calls in the history that had not returned at its end, innermost
+/* The return addresses of the calls that had not returned at the end of the window, innermost
  * first. A branch from a register into the middle of another function is a longjmp. */
-void csp_history_open_calls(const struct csp_history *history,
-                            const struct csp_unwind_tables *tables, csp_frames *out);
+void csp_open_calls(const csp_branches *turns, const struct csp_unwind_tables *tables,
+                    csp_frames *out);
 
 #endif

@@ -6,49 +6,22 @@ bool csp_run_joins(const struct csp_run *run, const struct csp_run *next)
            run->context_id == next->context_id && run->el == next->el;
 }
 
-static void add_run(const struct csp_windows *list, const struct csp_run *run, uint32_t limit,
-                    struct csp_history *history)
+struct csp_stretch csp_stretch_of_window(const struct csp_windows *list,
+                                         const struct csp_window *window)
 {
-    size_t count = run->branch_len;
-    if (!count)
-        return;
-    struct csp_branch_reader reader = csp_run_branches(list, run);
-    if (limit && count > limit - history->branches.len)
-        count = limit - history->branches.len;
-    for (size_t older = run->branch_len - count; older--;)
-        csp_branch_decode(&reader);
-    csp_vec_reserve(&history->branches, count);
-    struct csp_branch *out = history->branches.data + history->branches.len;
-    for (size_t i = count; i--;)
-        out[i] = csp_branch_decode(&reader);
-    history->branches.len += count;
-}
-
-void csp_history_of_window(const struct csp_windows *list, const struct csp_window *window,
-                           uint32_t limit, struct csp_history *history)
-{
-    history->branches.len = 0;
-    history->start = history->end = 0;
-    history->runs = 0;
-    if (!window->run_len)
-        return;
-    const struct csp_run *first = list->runs.data + window->run_first;
-    const struct csp_run *run = first + window->run_len - 1;
-    history->end = run->end;
-    for (;; run--) {
-        add_run(list, run, limit, history);
-        history->start = run->start;
-        history->runs++;
-        if (limit && history->branches.len == limit) {
-            history->start = 0;
-            return;
-        }
-        if (run == first || !csp_run_joins(run - 1, run))
-            return;
+    const struct csp_run *runs = list->runs.data + window->run_first;
+    struct csp_stretch stretch = {.list = list};
+    for (uint32_t first = window->run_len; first--;) {
+        stretch.runs = &runs[first];
+        stretch.run_len++;
+        stretch.branch_len += runs[first].branch_len;
+        if (!first || !csp_run_joins(&runs[first - 1], &runs[first]))
+            break;
     }
+    return stretch;
 }
 
-void csp_history_fetch(const struct csp_windows *list, const struct csp_window *window)
+void csp_stretch_fetch(const struct csp_windows *list, const struct csp_window *window)
 {
     enum { LINE = 64, MOST = 128 * LINE };
     if (!window->run_len || !list->branches.len)
@@ -62,7 +35,21 @@ void csp_history_fetch(const struct csp_windows *list, const struct csp_window *
         __builtin_prefetch(at);
 }
 
-void csp_history_free(struct csp_history *history)
+static void put_before(void *user, struct csp_branch branch)
 {
-    csp_vec_free(&history->branches);
+    struct csp_branch **next = user;
+    struct csp_branch *before = --*next;
+    before->from = branch.from;
+    before->to = branch.to;
+    before->kind = branch.kind;
+}
+
+void csp_stretch_branches(const struct csp_stretch *stretch, csp_branches *turns,
+                          csp_branches *newest_first)
+{
+    newest_first->len = 0;
+    csp_vec_reserve(newest_first, stretch->branch_len);
+    newest_first->len = stretch->branch_len;
+    struct csp_branch *next = newest_first->data + newest_first->len;
+    csp_stretch_visit(stretch, turns, put_before, &next);
 }

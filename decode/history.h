@@ -8,20 +8,54 @@
  * same context, where the first one's exception returned to. */
 bool csp_run_joins(const struct csp_run *run, const struct csp_run *next);
 
-/* The last stretch of a window, as a sample wants it: branches newest first, without the exception
- * that ended it, and the partial ranges at both ends. */
-struct csp_history {
-    CSP_VEC(struct csp_branch) branches; /* reused from call to call */
-    uint64_t start, end;
-    uint32_t runs; /* how many were joined */
+/* The last stretch of a window, as a sample wants it: without the exception that ended it. */
+struct csp_stretch {
+    const struct csp_windows *list;
+    const struct csp_run *runs; /* oldest first */
+    uint32_t run_len;           /* how many were joined */
+    uint32_t branch_len;
 };
 
-/* Keeps at most `limit` branches, the newest (0: all). When some were left out,
- * `start` is 0: what ran before the oldest one kept is not claimed. */
-void csp_history_of_window(const struct csp_windows *list, const struct csp_window *window,
-                           uint32_t limit, struct csp_history *history);
-/* Fetches the newest of what that will read, for windows that were decoded long ago. */
-void csp_history_fetch(const struct csp_windows *list, const struct csp_window *window);
-void csp_history_free(struct csp_history *history);
+struct csp_stretch csp_stretch_of_window(const struct csp_windows *list,
+                                         const struct csp_window *window);
+/* Fetches the newest of its branches, for windows that were decoded long ago. */
+void csp_stretch_fetch(const struct csp_windows *list, const struct csp_window *window);
+
+typedef CSP_VEC(struct csp_branch) csp_branches;
+
+/* The kinds of branches that open or close calls, as bits: one from a register may be a longjmp. */
+enum {
+    CSP_TURNS = 1 << CSP_BRANCH_CALL | 1 << CSP_BRANCH_INDIRECT_CALL | 1 << CSP_BRANCH_RETURN |
+                1 << CSP_BRANCH_INDIRECT
+};
+
+/* Visits the branches of a stretch, oldest first, and picks out those of CSP_TURNS: there are
+ * hundreds in a window, and each pass over them is felt. Inlined, so that the visitor is, too. */
+static inline __attribute__((always_inline)) void
+csp_stretch_visit(const struct csp_stretch *stretch, csp_branches *turns,
+                  void (*visit)(void *user, struct csp_branch branch), void *user)
+{
+    turns->len = 0;
+    csp_vec_reserve(turns, stretch->branch_len + 1);
+    struct csp_branch *turn = turns->data;
+    for (uint32_t run = 0; run < stretch->run_len; run++) {
+        struct csp_branch_reader reader = csp_run_branches(stretch->list, &stretch->runs[run]);
+        for (uint32_t left = stretch->runs[run].branch_len; left; left--) {
+            const struct csp_branch branch = csp_branch_decode(&reader);
+            visit(user, branch);
+            /* Written whether or not it is one, which no processor can predict; and one by one, as
+             * they are in registers. */
+            turn->from = branch.from;
+            turn->to = branch.to;
+            turn->kind = branch.kind;
+            turn += CSP_TURNS >> branch.kind & 1;
+        }
+    }
+    turns->len = (size_t)(turn - turns->data);
+}
+
+/* The branches of a stretch, newest first, and its turns. */
+void csp_stretch_branches(const struct csp_stretch *stretch, csp_branches *turns,
+                          csp_branches *newest_first);
 
 #endif

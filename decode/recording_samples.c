@@ -133,6 +133,13 @@ static void pass_any_on(void *user, unsigned worker, const struct csp_sample *sa
     options->any_sample(options->user, worker, sample);
 }
 
+static void pass_stretch_on(void *user, unsigned worker, const struct csp_sample *sample,
+                            const struct csp_stretch *stretch, csp_branches *turns)
+{
+    const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
+    options->stretch(options->user, worker, sample, stretch, turns);
+}
+
 static void pass_end_on(void *user, unsigned worker)
 {
     const struct csp_recording_samples_options *options = ((struct delivery *)user)->options;
@@ -306,6 +313,7 @@ static int stitch_all(struct delivery *delivery, const struct csp_pause_index *i
         .to_sample_time = convert ? to_sample_time : NULL,
         .recorded_stacks = delivery->options->recorded_stacks,
         .leaf = find_leaf,
+        .stretch = delivery->options->stretch ? pass_stretch_on : NULL,
         .sample = delivery->options->sample ? pass_on : NULL,
         .any_sample = delivery->options->any_sample ? pass_any_on : NULL,
         .samples_end = pass_end_on,

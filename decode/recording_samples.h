@@ -25,6 +25,7 @@ struct csp_recording_samples_options {
     /* As in struct csp_stitcher_options: samples, or what is written of them; each may be null. */
     csp_sample_fn *sample;
     csp_any_sample_fn *any_sample;
+    csp_stretch_fn *stretch; /* as in struct csp_stitched_maker */
     csp_samples_end_fn *samples_end;
     csp_sample_print_fn *print;
     csp_text_fn *text;

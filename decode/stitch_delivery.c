@@ -23,6 +23,7 @@ void csp_deliverer_init(struct csp_deliverer *deliverer, const struct csp_stitch
             (struct csp_stitched_maker){.reader = options->reader,
                                         .worker = i,
                                         .leaf = options->leaf,
+                                        .stretch = options->stretch,
                                         .user = options->user,
                                         .recorded_stacks = options->recorded_stacks};
     deliverer->texts = csp_calloc(csp_ordered_slots(options->threads), sizeof *deliverer->texts);
@@ -46,7 +47,7 @@ static struct csp_sample make_sample(const struct csp_delivery *delivery, size_t
     const struct csp_windows *list = NULL, *next_list;
     const struct csp_window *window = window_of(delivery, number, &list), *next;
     if (number + 1 < delivery->count && (next = window_of(delivery, number + 1, &next_list)))
-        csp_history_fetch(next_list, next);
+        csp_stretch_fetch(next_list, next);
     return csp_stitched_sample(maker, delivery->stream, delivery->first + number,
                                &delivery->pairs[number], list, window);
 }

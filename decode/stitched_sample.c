@@ -51,11 +51,27 @@ static void repair_chain(struct csp_stitched_maker *maker, const struct csp_samp
     struct asking asking = {maker, sample};
     struct csp_unwind_tables tables = {maker->leaf ? ask_tables : NULL, &asking};
     unsigned repair =
-        csp_callchain_repair(&maker->history, maker->chain.data, (uint32_t)maker->chain.len,
+        csp_callchain_repair(&maker->turns, maker->chain.data, (uint32_t)maker->chain.len,
                              sample->lr, &tables, &maker->frames);
     maker->stats.repaired_by_history += (repair & CSP_REPAIR_HISTORY) != 0;
     maker->stats.repaired_by_lr += (repair & CSP_REPAIR_LR) != 0;
     maker->stats.missing_callers += (repair & CSP_REPAIR_MISSING) != 0;
+}
+
+static void take_stretch(struct csp_stitched_maker *maker, const struct csp_stretch *stretch,
+                         struct csp_sample *sample)
+{
+    const struct csp_run *last = &stretch->runs[stretch->run_len - 1];
+    sample->start = stretch->runs->start;
+    sample->end = last->end;
+    sample->branch_len = stretch->branch_len;
+    maker->stats.joined_runs += stretch->run_len - 1;
+    if (maker->stretch) {
+        maker->stretch(maker->user, maker->worker, sample, stretch, &maker->turns);
+        return;
+    }
+    csp_stretch_branches(stretch, &maker->turns, &maker->branches);
+    sample->branches = maker->branches.data;
 }
 
 struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
@@ -81,14 +97,10 @@ struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
     const struct csp_attr *attr = csp_perfdata_attr(maker->reader, pause->event);
     sample.lr_valid = csp_sample_user_register(attr, &record, PERF_REG_ARM64_LR, &sample.lr);
     sample.lr &= (UINT64_C(1) << ADDRESS_BITS) - 1;
-    maker->history.branches.len = 0;
-    if (window) {
-        csp_history_of_window(windows, window, 0, &maker->history);
-        sample.branches = maker->history.branches.data;
-        sample.branch_len = (uint32_t)maker->history.branches.len;
-        sample.start = maker->history.start;
-        sample.end = maker->history.end;
-        maker->stats.joined_runs += maker->history.runs - 1;
+    maker->turns.len = 0;
+    if (window && window->run_len) {
+        const struct csp_stretch stretch = csp_stretch_of_window(windows, window);
+        take_stretch(maker, &stretch, &sample);
     }
     take_chain(maker, &record);
     if (!maker->recorded_stacks)
@@ -101,7 +113,8 @@ struct csp_sample csp_stitched_sample(struct csp_stitched_maker *maker,
 
 void csp_stitched_maker_free(struct csp_stitched_maker *maker)
 {
-    csp_history_free(&maker->history);
+    csp_vec_free(&maker->turns);
+    csp_vec_free(&maker->branches);
     csp_vec_free(&maker->chain);
     csp_vec_free(&maker->frames);
 }

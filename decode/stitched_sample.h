@@ -13,18 +13,25 @@ struct csp_stitched_stats {
     uint64_t missing_callers; /* stacks that lack a frame, and nothing told which */
 };
 
-/* What one thread needs to make samples, one at a time. Zero-initialise, then set the first five.
+/* Takes the branches of a sample that is being made, of which times, process and thread are known,
+ * and picks out their turns. */
+typedef void csp_stretch_fn(void *user, unsigned worker, const struct csp_sample *sample,
+                            const struct csp_stretch *stretch, csp_branches *turns);
+
+/* What one thread needs to make samples, one at a time. Zero-initialise, then set the first six.
  */
 struct csp_stitched_maker {
     const struct csp_perfdata *reader;
     unsigned worker; /* number of the thread, for `leaf` */
     /* What the unwind table says of a PC; null: nothing is known. */
     struct csp_leaf (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time, uint64_t pc);
-    void *user;           /* of that function */
+    /* Gets the branches instead of the sample, which then has no array of them; may be null. */
+    csp_stretch_fn *stretch;
+    void *user;           /* of these functions */
     bool recorded_stacks; /* leave callchains as the kernel wrote them */
 
     struct csp_stitched_stats stats;
-    struct csp_history history;
+    csp_branches turns, branches;
     csp_frames chain, frames;
 };
 

@@ -45,6 +45,7 @@ struct csp_stitcher_options {
     /* As in struct csp_stitched_maker. */
     struct csp_leaf (*leaf)(void *user, unsigned worker, uint32_t pid, uint64_t time, uint64_t pc);
     bool recorded_stacks;
+    csp_stretch_fn *stretch;
     /* Samples one after another; or several at a time; or what is written of them; or nothing: then
      * they are made only for the sake of the statistics, if at all. */
     csp_sample_fn *sample;

@@ -52,6 +52,14 @@ static void on_any_sample(void *user, unsigned worker, const struct csp_sample *
         csp_folding_added(reader->folding, worker);
 }
 
+static void on_stretch(void *user, unsigned worker, const struct csp_sample *sample,
+                       const struct csp_stretch *stretch, csp_branches *turns)
+{
+    struct reader *reader = user;
+    struct csp_sample_mapper *mapper = worker ? &reader->parts[worker - 1].mapper : &reader->mapper;
+    csp_sample_mapper_stretch(mapper, sample, stretch, turns);
+}
+
 static void on_samples_end(void *user, unsigned worker)
 {
     struct reader *reader = user;
@@ -115,6 +123,7 @@ static int decode(struct reader *reader, struct csp_recording *recording,
         .threads = how->threads,
         .sample = reader->parts ? NULL : on_sample,
         .any_sample = reader->parts ? on_any_sample : NULL,
+        .stretch = reader->watch ? NULL : on_stretch,
         .samples_end = on_samples_end,
         .user = reader,
         .tee = how->watch ? how->watch->trace : NULL,

@@ -90,30 +90,30 @@ unsigned csp_sample_history_read(struct csp_history_reader *reader,
     return verdicts;
 }
 
-/* The calls and returns as decode knows them. */
-static const struct csp_history *history_of(struct csp_history_reader *reader,
-                                            const struct csp_sample_set *set)
+/* The calls and returns as decode knows them, oldest first. */
+static const csp_branches *turns_of(struct csp_history_reader *reader,
+                                    const struct csp_sample_set *set)
 {
-    struct csp_history *history = &reader->history;
-    history->branches.len = 0;
-    csp_vec_reserve(&history->branches, reader->calls.len);
-    for (size_t i = 0; i < reader->calls.len; i++) {
+    csp_branches *turns = &reader->turns;
+    turns->len = 0;
+    csp_vec_reserve(turns, reader->calls.len);
+    for (size_t i = reader->calls.len; i--;) {
         const struct csp_set_branch *info = &set->branch_infos.data[reader->calls.data[i]];
         const struct csp_pair *branch = &set->branches.list.data[reader->calls.data[i]];
         bool returns = info->kind == CSP_BRANCH_RETURN;
-        history->branches.data[history->branches.len++] =
+        turns->data[turns->len++] =
             (struct csp_branch){.from = branch->first,
                                 .to = returns ? info->call + CSP_CALL_SIZE : branch->second,
                                 .kind = (enum csp_branch_kind)info->kind};
     }
-    return history;
+    return turns;
 }
 
 void csp_sample_open_calls(struct csp_history_reader *reader, const struct csp_sample_set *set,
                            csp_frames *out)
 {
     const struct csp_unwind_tables none = {0};
-    csp_history_open_calls(history_of(reader, set), &none, out);
+    csp_open_calls(turns_of(reader, set), &none, out);
     for (size_t i = 0; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
 }
@@ -133,8 +133,8 @@ bool csp_sample_callchain(struct csp_history_reader *reader, const struct csp_sa
     for (uint32_t i = 0; i < len; i++)
         csp_vec_push(&reader->recorded, callers[i] + CSP_CALL_SIZE);
     const struct csp_unwind_tables none = {0};
-    unsigned repair = csp_callchain_repair(history_of(reader, set), reader->recorded.data, len + 1,
-                                           0, &none, out);
+    unsigned repair =
+        csp_callchain_repair(turns_of(reader, set), reader->recorded.data, len + 1, 0, &none, out);
     for (size_t i = 1; i < out->len; i++)
         out->data[i] -= CSP_CALL_SIZE;
     /* Another call of the same function than the callchain has is no lost frame: one of the two was
@@ -155,6 +155,6 @@ void csp_history_reader_free(struct csp_history_reader *reader)
     free(reader->known);
     csp_vec_free(&reader->calls);
     csp_vec_free(&reader->numbers);
-    csp_history_free(&reader->history);
+    csp_vec_free(&reader->turns);
     csp_vec_free(&reader->recorded);
 }

@@ -36,7 +36,7 @@ struct csp_history_reader {
      * run, from its end back, that cannot have been: what is beyond it does not lead here. */
     CSP_VEC(uint32_t) calls;
     CSP_VEC(uint32_t) numbers; /* of all its branches */
-    struct csp_history history;
+    csp_branches turns;        /* the calls as decode knows them */
     csp_frames recorded;
 };
 

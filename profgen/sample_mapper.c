@@ -130,59 +130,96 @@ static uint32_t find_branch(struct csp_sample_mapper *mapper, uint64_t from, uin
                                 : csp_sample_set_branch(mapper->set, mapper->program, from, to);
 }
 
-static struct csp_mapped_branch *place_of(const struct csp_sample_mapper *mapper,
-                                          const struct csp_branch *branch)
+static inline struct csp_mapped_branch *place_of(struct csp_mapped_branch *known, uint64_t from,
+                                                 uint64_t to)
 {
-    uint64_t hash = (branch->from + branch->to * 31) * UINT64_C(0x9e3779b97f4a7c15);
-    return &mapper->known[hash >> (64 - KNOWN_BITS)];
+    return &known[(from + to * 3) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KNOWN_BITS)];
 }
 
 /* The kernel's addresses may be another thing's in the same version of a space. */
-static bool is_users(const struct csp_branch *branch)
+static bool is_users(uint64_t address)
 {
-    return !((branch->from | branch->to) >> 63);
+    return !(address >> 63);
 }
 
 /* A branch that is not at its place. It gets there when nothing but its addresses has to be looked
  * at, in the space that it was recorded in, to tell that it is the same. */
 static __attribute__((noinline)) struct csp_mapped_branch
-number_another(struct csp_sample_mapper *mapper, const struct csp_branch *branch,
-               struct csp_branch_tally *tally)
+number_another(struct csp_sample_mapper *mapper, uint64_t from, uint64_t to)
 {
-    uint64_t from = map_address(mapper, branch->from), to = map_address(mapper, branch->to);
-    struct csp_mapped_branch mapped = {branch->from, branch->to, mapper->version,
-                                       find_branch(mapper, from, to), 0};
-    const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, mapped.number);
-    mapped.inside = one.inside;
-    tally->impossible += one.impossible;
-    if (!one.impossible && is_users(branch))
-        *place_of(mapper, branch) = mapped;
+    uint32_t number = find_branch(mapper, map_address(mapper, from), map_address(mapper, to));
+    const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, number);
+    const struct csp_mapped_branch mapped = {.from = from,
+                                             .to = to,
+                                             .version = mapper->version,
+                                             .number = number,
+                                             .counts = !one.external,
+                                             .inside = one.inside};
+    mapper->tally.impossible += one.impossible;
+    if (!one.impossible && is_users(from | to))
+        *place_of(mapper->known, from, to) = mapped;
     return mapped;
 }
 
+/* The branches of a sample being numbered, oldest first. */
+struct numbering {
+    struct csp_sample_mapper *mapper;
+    struct csp_mapped_branch *known; /* of the mapper */
+    uint32_t *oldest;                /* of the numbers */
+    uint32_t version, inside;
+};
+
 /* Which branch comes next no processor can predict, and a place of its own needs no prediction. */
+static inline void number_branch(void *user, struct csp_branch branch)
+{
+    struct numbering *numbering = user;
+    const struct csp_mapped_branch *known = place_of(numbering->known, branch.from, branch.to);
+    struct csp_mapped_branch another;
+    if (known->from != branch.from || known->to != branch.to ||
+        known->version != numbering->version) {
+        another = number_another(numbering->mapper, branch.from, branch.to);
+        known = &another;
+    }
+    numbering->oldest[-1] = known->number;
+    numbering->oldest -= known->counts;
+    numbering->inside += known->inside;
+}
+
+static struct numbering begin_numbering(struct csp_sample_mapper *mapper, uint32_t branch_len)
+{
+    mapper->tally = (struct csp_branch_tally){0};
+    csp_vec_reserve(&mapper->numbers, branch_len + 1);
+    return (struct numbering){.mapper = mapper,
+                              .known = mapper->known,
+                              .oldest = mapper->numbers.data + branch_len + 1,
+                              .version = mapper->version ? mapper->version : NO_VERSION};
+}
+
+static void end_numbering(struct csp_sample_mapper *mapper, const struct numbering *numbering,
+                          uint32_t branch_len)
+{
+    const uint32_t *end = mapper->numbers.data + branch_len + 1;
+    mapper->newest = numbering->oldest;
+    mapper->branch_len = (uint32_t)(end - mapper->newest);
+    mapper->tally.inside = numbering->inside;
+    mapper->tally.external = branch_len - mapper->branch_len;
+}
+
+void csp_sample_mapper_stretch(struct csp_sample_mapper *mapper, const struct csp_sample *sample,
+                               const struct csp_stretch *stretch, csp_branches *turns)
+{
+    enter_space(mapper, sample);
+    struct numbering numbering = begin_numbering(mapper, stretch->branch_len);
+    csp_stretch_visit(stretch, turns, number_branch, &numbering);
+    end_numbering(mapper, &numbering, stretch->branch_len);
+}
+
 static void number_branches(struct csp_sample_mapper *mapper, const struct csp_sample *sample)
 {
-    uint32_t count = sample->branch_len;
-    uint64_t inside = 0;
-    struct csp_branch_tally tally = {0};
-    mapper->numbers.len = 0;
-    csp_vec_reserve(&mapper->numbers, count);
-    uint32_t *numbers = mapper->numbers.data;
-    uint32_t version = mapper->version ? mapper->version : NO_VERSION;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct csp_branch *branch = &sample->branches[i];
-        struct csp_mapped_branch known = *place_of(mapper, branch);
-        if ((known.from ^ branch->from) | (known.to ^ branch->to) | (known.version ^ version))
-            known = number_another(mapper, branch, &tally);
-        *numbers = known.number;
-        numbers += known.number != CSP_NO_BRANCH;
-        inside += known.inside;
-    }
-    mapper->numbers.len = (size_t)(numbers - mapper->numbers.data);
-    tally.inside = (uint32_t)inside;
-    tally.external = count - (uint32_t)mapper->numbers.len;
-    csp_sample_set_saw_branches(mapper->set, &tally, sample->count);
+    struct numbering numbering = begin_numbering(mapper, sample->branch_len);
+    for (uint32_t i = sample->branch_len; i--;)
+        number_branch(&numbering, sample->branches[i]);
+    end_numbering(mapper, &numbering, sample->branch_len);
 }
 
 static void take_callchain(struct csp_sample_mapper *mapper, const struct csp_sample *sample,
@@ -220,9 +257,11 @@ uint64_t csp_sample_mapper_add(struct csp_sample_mapper *mapper, const struct cs
     };
     if (sample->callchain_len)
         take_callchain(mapper, sample, &numbered);
-    number_branches(mapper, sample);
-    numbered.branches = mapper->numbers.data;
-    numbered.branch_len = (uint32_t)mapper->numbers.len;
+    if (sample->branches || !sample->branch_len)
+        number_branches(mapper, sample);
+    csp_sample_set_saw_branches(mapper->set, &mapper->tally, sample->count);
+    numbered.branches = mapper->newest;
+    numbered.branch_len = mapper->branch_len;
     csp_sample_set_add_numbered(mapper->set, mapper->program, &numbered);
     return numbered.leaf;
 }

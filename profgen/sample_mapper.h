@@ -2,6 +2,7 @@
 #ifndef CSP_PROFGEN_SAMPLE_MAPPER_H
 #define CSP_PROFGEN_SAMPLE_MAPPER_H
 
+#include "decode/history.h"
 #include "perfdata/spaces.h"
 #include "profgen/sample_set.h"
 
@@ -18,7 +19,8 @@ struct csp_mapped_branch {
     uint64_t from, to;
     uint32_t version; /* of the space that it was recorded in; 0: none */
     uint32_t number;  /* CSP_NO_BRANCH: no end of it is in the program */
-    uint64_t inside;  /* 1: both are; else 0 */
+    uint32_t counts;  /* 1: an end is; else 0 */
+    uint32_t inside;  /* 1: both are; else 0 */
 };
 
 struct csp_sample_mapper {
@@ -34,7 +36,11 @@ struct csp_sample_mapper {
     uint32_t pid, version;
     uint64_t from, to, time;
     CSP_VEC(uint64_t) frames;
+    /* Of the branches of the sample at hand: `branch_len` numbers from `newest` on. */
     CSP_VEC(uint32_t) numbers;
+    const uint32_t *newest;
+    uint32_t branch_len;
+    struct csp_branch_tally tally;
 };
 
 /* Finds the program among the files of a recording: that of the same build-id or, where one has
@@ -45,6 +51,9 @@ size_t csp_sample_mapper_begin(struct csp_sample_mapper *mapper, const struct cs
                                const struct csp_build_id **another);
 /* Samples go into this set from now on, after it was emptied too. */
 void csp_sample_mapper_into(struct csp_sample_mapper *mapper, struct csp_sample_set *set);
+/* Numbers the branches of a sample that is added next and has no array of them. */
+void csp_sample_mapper_stretch(struct csp_sample_mapper *mapper, const struct csp_sample *sample,
+                               const struct csp_stretch *stretch, csp_branches *turns);
 /* Adds a sample. Returns where in the program it was taken, or CSP_EXTERNAL. */
 uint64_t csp_sample_mapper_add(struct csp_sample_mapper *mapper, const struct csp_sample *sample);
 void csp_sample_mapper_free(struct csp_sample_mapper *mapper);

@@ -25,22 +25,22 @@ static struct csp_leaf leaf_of(void *user, uint64_t pc)
 
 static void check(const struct chain_case *c)
 {
-    struct csp_history history = {0};
-    for (uint32_t i = MAX; i-- > 0;)
-        if (c->branches[i].from)
-            csp_vec_push(&history.branches, c->branches[i]);
+    csp_branches turns = {0};
+    for (uint32_t i = 0; i < MAX; i++)
+        if (CSP_TURNS >> c->branches[i].kind & 1)
+            csp_vec_push(&turns, c->branches[i]);
     uint32_t len = 0;
     while (len < MAX && c->chain[len])
         len++;
     csp_frames stack = {0};
     const struct csp_unwind_tables tables = {leaf_of, (void *)(uintptr_t)c};
-    assert_int_equal(csp_callchain_repair(&history, c->chain, len, c->lr, &tables, &stack),
+    assert_int_equal(csp_callchain_repair(&turns, c->chain, len, c->lr, &tables, &stack),
                      c->repair);
     for (uint32_t i = 0; i < stack.len; i++)
         assert_int_equal(stack.data[i], c->stack[i]);
     assert_int_equal(c->stack[stack.len], 0);
     csp_vec_free(&stack);
-    csp_history_free(&history);
+    csp_vec_free(&turns);
 }
 
 #define CALL(from, to) {(from), (to), CSP_BRANCH_CALL}
