@@ -24,22 +24,36 @@ enum {
 };
 
 #define NO_STACK UINT32_MAX
-#define NO_STEP UINT32_MAX
 
+/* What walks read of a step. Where its branch goes next waits for where the one before went, so a
+ * step is named by how far behind the first one it lies, and what is seldom asked for is not here.
+ */
 struct step {
     uint64_t count;
-    uint32_t before;   /* the stack before its branch was taken */
-    uint32_t branch;   /* number in the set */
-    uint32_t followed; /* the step that came after it last, or NO_STEP */
-    uint8_t broken;    /* where samples are checked meanwhile: rules, by its branch, and ODD */
+    uint32_t branch;   /* number in the set; NO_GUESS: the step breaks something */
+    uint32_t followed; /* the step that came after it last */
+};
+
+/* The first one is none, and comes after steps that none came after yet. */
+enum { NO_STEP = 0 };
+#define NO_GUESS UINT32_MAX
+
+/* What else is known of it. */
+struct step_effect {
+    uint32_t before; /* the stack before its branch was taken */
+    uint32_t branch; /* number in the set */
+    uint8_t broken;  /* where samples are checked meanwhile: rules, by its branch, and ODD */
 };
 _Static_assert(ODD <= UINT8_MAX, "rules");
 
-/* A step after another one, which is not the one that came after it last. */
+/* A step after another one, which is not the one that came after it last; or the first step of a
+ * sample. */
 struct met {
-    uint32_t after, branch; /* the step before, and 1; the branch */
+    uint32_t after; /* the step before, or FIRST and the stack; NO_STEP: nothing was met here */
+    uint32_t branch;
     uint32_t step;
 };
+#define FIRST (UINT32_C(1) << 31)
 
 /* Of the samples in the order of their callers: each worker has neighbours. */
 struct chunks {
@@ -62,7 +76,8 @@ struct csp_unwinding {
     struct csp_pairs runs;              /* newer branch (CSP_NO_BRANCH), branch */
     struct csp_numbers keys;            /* of steps: stack << 32 | run */
     CSP_VEC(struct step) steps;
-    struct met *met;                   /* each at its own place */
+    CSP_VEC(struct step_effect) effects; /* of the same steps */
+    struct met *met;                     /* each at its own place */
     CSP_VEC(uint32_t) callers_stacks;  /* by number of the set's callers; NO_STACK: not known yet */
     CSP_VEC(struct stacked_call) last; /* callers, root first */
     struct csp_history_reader history;
@@ -95,63 +110,90 @@ static uint8_t check_step(struct csp_unwinding *worker, const struct csp_unwind_
     return (uint8_t)(csp_sample_checker_branch(worker->checker, branch) | (odd ? ODD : 0));
 }
 
+static void add_step(struct csp_unwinding *worker, struct step_effect effect)
+{
+    uint32_t guess = effect.broken ? NO_GUESS : effect.branch;
+    csp_vec_push(&worker->steps, (struct step){.branch = guess, .followed = NO_STEP});
+    csp_vec_push(&worker->effects, effect);
+}
+
 static uint32_t step_at(struct csp_unwinding *worker, uint32_t stack, uint32_t newer,
                         uint32_t branch)
 {
     uint32_t run = csp_pairs_at(&worker->runs, newer, branch);
-    uint32_t number = csp_numbers_at(&worker->keys, (uint64_t)stack << 32 | run);
+    uint32_t number = 1 + csp_numbers_at(&worker->keys, (uint64_t)stack << 32 | run);
     if (number == worker->steps.len) {
         const struct csp_unwind_step step = describe_step(worker, stack, run);
-        csp_vec_push(&worker->steps,
-                     (struct step){.before = csp_unwinder_undo(&worker->unwinder, &step),
-                                   .branch = branch,
-                                   .followed = NO_STEP,
-                                   .broken = check_step(worker, &step, newer, branch)});
+        add_step(worker, (struct step_effect){.before = csp_unwinder_undo(&worker->unwinder, &step),
+                                              .branch = branch,
+                                              .broken = check_step(worker, &step, newer, branch)});
     }
-    return number;
+    return number * (uint32_t)sizeof(struct step);
+}
+
+static inline struct step *step_named(const struct csp_unwinding *worker, uint32_t step)
+{
+    return (struct step *)((char *)worker->steps.data + step);
+}
+
+static inline const struct step_effect *effect_of(const struct csp_unwinding *worker, uint32_t step)
+{
+    return &worker->effects.data[step / sizeof(struct step)];
+}
+
+static struct met *place_of(const struct csp_unwinding *worker, uint32_t after, uint32_t branch)
+{
+    uint32_t hash = after * 0x9e3779b1u + branch * 0x85ebca6bu;
+    return &worker->met[hash >> (32 - MET_BITS)];
+}
+
+/* Of a sample, where the stack is its callers. */
+static uint32_t first_step(struct csp_unwinding *worker, uint32_t stack, uint32_t branch)
+{
+    struct met *met = place_of(worker, FIRST | stack, branch);
+    if (met->after != (FIRST | stack) || met->branch != branch)
+        *met = (struct met){FIRST | stack, branch, step_at(worker, stack, CSP_NO_BRANCH, branch)};
+    return met->step;
 }
 
 static __attribute__((noinline)) uint32_t another_step_after(struct csp_unwinding *worker,
                                                              uint32_t at, uint32_t branch)
 {
-    uint32_t hash = at * 0x9e3779b1u + branch * 0x85ebca6bu;
-    struct met *met = &worker->met[hash >> (32 - MET_BITS)];
-    if (met->after != at + 1 || met->branch != branch) {
-        const struct step *step = &worker->steps.data[at];
-        *met = (struct met){at + 1, branch, step_at(worker, step->before, step->branch, branch)};
+    struct met *met = place_of(worker, at, branch);
+    if (met->after != at || met->branch != branch) {
+        const struct step_effect *effect = effect_of(worker, at);
+        *met = (struct met){at, branch, step_at(worker, effect->before, effect->branch, branch)};
     }
-    worker->steps.data[at].followed = met->step;
+    step_named(worker, at)->followed = met->step;
     return met->step;
 }
 
-/* The step after another one: mostly the same as the last time. */
-static inline uint32_t step_after(struct csp_unwinding *worker, uint32_t at, uint32_t branch)
+static void begin_steps(struct csp_unwinding *worker)
 {
-    const struct step *step = &worker->steps.data[at];
-    if (step->followed != NO_STEP && worker->steps.data[step->followed].branch == branch)
-        return step->followed;
-    return another_step_after(worker, at, branch);
+    csp_numbers_clear(&worker->keys);
+    worker->steps.len = worker->effects.len = 0;
+    csp_vec_push(&worker->steps, (struct step){.branch = NO_GUESS});
+    csp_vec_push(&worker->effects, (struct step_effect){0});
 }
 
 /* Counts all steps, and forgets them. Those of samples that do not count may have no count. */
 static void count_steps(struct csp_unwinding *worker)
 {
     enum { AHEAD = 12 };
-    for (size_t i = 0; i < worker->steps.len; i++) {
+    for (size_t i = 1; i < worker->steps.len; i++) {
         if (!worker->steps.data[i].count)
             continue;
-        uint64_t key = worker->keys.list.data[i];
+        uint64_t key = worker->keys.list.data[i - 1];
         if (i + AHEAD < worker->steps.len)
             csp_unwinder_fetch(&worker->unwinder,
-                               (uint32_t)(worker->keys.list.data[i + AHEAD] >> 32),
-                               worker->steps.data[i + AHEAD].before);
+                               (uint32_t)(worker->keys.list.data[i - 1 + AHEAD] >> 32),
+                               worker->effects.data[i + AHEAD].before);
         const struct csp_unwind_step step =
             describe_step(worker, (uint32_t)(key >> 32), (uint32_t)key);
-        csp_unwinder_count(&worker->unwinder, &step, worker->steps.data[i].before,
+        csp_unwinder_count(&worker->unwinder, &step, worker->effects.data[i].before,
                            worker->steps.data[i].count);
     }
-    csp_numbers_clear(&worker->keys);
-    worker->steps.len = 0;
+    begin_steps(worker);
     memset(worker->met, 0, sizeof *worker->met << MET_BITS);
 }
 
@@ -196,18 +238,29 @@ static uint32_t first_stack(struct csp_unwinding *worker, size_t number, uint64_
     return stack_of_callers(worker, worker->callchain.data + 1, worker->callchain.len - 1);
 }
 
-/* Adds to the steps of a sample. */
+static inline void count_step(struct step *step, uint64_t count)
+{
+    step->count = csp_add_saturating(step->count, count);
+}
+
+/* Adds to the steps of a sample. The next step is mostly the same as the last time; those that
+ * break something never are. */
 static inline uint32_t add_to_steps(struct csp_unwinding *worker,
                                     const struct csp_flat_sample *sample, bool wide, uint32_t stack,
                                     uint64_t count, unsigned *broken)
 {
-    uint32_t at = NO_STEP;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
+    uint32_t at = first_step(worker, stack, csp_flat_number(sample, 0));
+    *broken = effect_of(worker, at)->broken;
+    count_step(step_named(worker, at), count);
+    for (uint32_t i = 1; i < sample->branch_len; i++) {
         uint32_t branch = wide ? csp_flat_number(sample, i) : sample->numbers[i];
-        at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
-        struct step *step = &worker->steps.data[at];
-        step->count = csp_add_saturating(step->count, count);
-        *broken |= step->broken;
+        uint32_t followed = step_named(worker, at)->followed;
+        if (step_named(worker, followed)->branch != branch) {
+            followed = another_step_after(worker, at, branch);
+            *broken |= effect_of(worker, followed)->broken;
+        }
+        at = followed;
+        count_step(step_named(worker, at), count);
     }
     return at;
 }
@@ -218,9 +271,11 @@ static uint32_t walk(struct csp_unwinding *worker, const struct csp_flat_sample 
                      uint32_t stack, uint64_t count, unsigned *broken)
 {
     *broken = 0;
+    if (!sample->branch_len)
+        return stack;
     uint32_t last = sample->wide ? add_to_steps(worker, sample, true, stack, count, broken)
                                  : add_to_steps(worker, sample, false, stack, count, broken);
-    return last == NO_STEP ? stack : worker->steps.data[last].before;
+    return effect_of(worker, last)->before;
 }
 
 /* The same steps again, as if they had not been walked. No count is saturated then: samples that
@@ -228,11 +283,10 @@ static uint32_t walk(struct csp_unwinding *worker, const struct csp_flat_sample 
 static void take_back(struct csp_unwinding *worker, const struct csp_flat_sample *sample,
                       uint32_t stack, uint64_t count)
 {
-    uint32_t at = NO_STEP;
-    for (uint32_t i = 0; i < sample->branch_len; i++) {
+    for (uint32_t i = 0, at = NO_STEP; i < sample->branch_len; i++) {
         uint32_t branch = csp_flat_number(sample, i);
-        at = i ? step_after(worker, at, branch) : step_at(worker, stack, CSP_NO_BRANCH, branch);
-        worker->steps.data[at].count -= count;
+        at = i ? another_step_after(worker, at, branch) : first_step(worker, stack, branch);
+        step_named(worker, at)->count -= count;
     }
 }
 
@@ -390,6 +444,7 @@ static void free_worker(struct csp_unwinding *worker)
     csp_pairs_free(&worker->runs);
     csp_numbers_free(&worker->keys);
     csp_vec_free(&worker->steps);
+    csp_vec_free(&worker->effects);
     free(worker->met);
     csp_vec_free(&worker->callers_stacks);
     csp_vec_free(&worker->last);
@@ -406,6 +461,7 @@ struct csp_unwinding *csp_unwinding_begin(struct csp_program *program,
     unwinding->set = set;
     unwinding->options = *options;
     unwinding->met = csp_calloc((size_t)1 << MET_BITS, sizeof *unwinding->met);
+    begin_steps(unwinding);
     csp_history_reader_begin(&unwinding->history, program);
     unwinding->unwinder = (struct csp_unwinder){
         .program = program,
