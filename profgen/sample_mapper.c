@@ -144,64 +144,82 @@ static bool is_users(uint64_t address)
 
 /* A branch that is not at its place. It gets there when nothing but its addresses has to be looked
  * at, in the space that it was recorded in, to tell that it is the same. */
-static __attribute__((noinline)) struct csp_mapped_branch
-number_another(struct csp_sample_mapper *mapper, uint64_t from, uint64_t to)
+static uint32_t number_another(struct csp_sample_mapper *mapper, uint64_t from, uint64_t to)
 {
     uint32_t number = find_branch(mapper, map_address(mapper, from), map_address(mapper, to));
     const struct csp_branch_tally one = csp_sample_set_tally(mapper->set, number);
-    const struct csp_mapped_branch mapped = {.from = from,
-                                             .to = to,
-                                             .version = mapper->version,
-                                             .number = number,
-                                             .counts = !one.external,
-                                             .inside = one.inside};
     mapper->tally.impossible += one.impossible;
+    mapper->tally.inside += one.inside;
     if (!one.impossible && is_users(from | to))
-        *place_of(mapper->known, from, to) = mapped;
-    return mapped;
+        *place_of(mapper->known, from, to) = (struct csp_mapped_branch){.from = from,
+                                                                        .to = to,
+                                                                        .version = mapper->version,
+                                                                        .number = number,
+                                                                        .counts = !one.external,
+                                                                        .inside = one.inside};
+    return number;
 }
 
 /* The branches of a sample being numbered, oldest first. */
 struct numbering {
-    struct csp_sample_mapper *mapper;
-    struct csp_mapped_branch *known; /* of the mapper */
-    uint32_t *oldest;                /* of the numbers */
+    struct csp_mapped_branch *known;    /* of the mapper */
+    struct csp_unknown_branch *unknown; /* where the next one goes */
+    uint32_t *newest;                   /* of the numbers so far */
     uint32_t version, inside;
 };
 
-/* Which branch comes next no processor can predict, and a place of its own needs no prediction. */
+/* Which branch comes next no processor can predict, and a place of its own needs no prediction.
+ * What is not at its place is looked for later: a call would have all else out of registers. */
 static inline void number_branch(void *user, struct csp_branch branch)
 {
+    static const struct csp_mapped_branch hole = {.number = CSP_NO_BRANCH, .counts = 1};
     struct numbering *numbering = user;
     const struct csp_mapped_branch *known = place_of(numbering->known, branch.from, branch.to);
-    struct csp_mapped_branch another;
     if (known->from != branch.from || known->to != branch.to ||
         known->version != numbering->version) {
-        another = number_another(numbering->mapper, branch.from, branch.to);
-        known = &another;
+        known = &hole;
+        numbering->unknown->from = branch.from;
+        numbering->unknown->to = branch.to;
+        numbering->unknown->number = numbering->newest - 1;
+        numbering->unknown++;
     }
-    numbering->oldest[-1] = known->number;
-    numbering->oldest -= known->counts;
+    numbering->newest[-1] = known->number;
+    numbering->newest -= known->counts;
     numbering->inside += known->inside;
 }
 
 static struct numbering begin_numbering(struct csp_sample_mapper *mapper, uint32_t branch_len)
 {
-    mapper->tally = (struct csp_branch_tally){0};
     csp_vec_reserve(&mapper->numbers, branch_len + 1);
-    return (struct numbering){.mapper = mapper,
-                              .known = mapper->known,
-                              .oldest = mapper->numbers.data + branch_len + 1,
+    csp_vec_reserve(&mapper->unknown, branch_len + 1);
+    return (struct numbering){.known = mapper->known,
+                              .unknown = mapper->unknown.data,
+                              .newest = mapper->numbers.data + branch_len + 1,
                               .version = mapper->version ? mapper->version : NO_VERSION};
+}
+
+/* Takes those out that have no number. */
+static uint32_t *close_holes(uint32_t *newest, uint32_t *end)
+{
+    uint32_t *to = end;
+    for (const uint32_t *from = end; from-- > newest;)
+        if (*from != CSP_NO_BRANCH)
+            *--to = *from;
+    return to;
 }
 
 static void end_numbering(struct csp_sample_mapper *mapper, const struct numbering *numbering,
                           uint32_t branch_len)
 {
-    const uint32_t *end = mapper->numbers.data + branch_len + 1;
-    mapper->newest = numbering->oldest;
+    uint32_t *end = mapper->numbers.data + branch_len + 1, *newest = numbering->newest;
+    bool holes = false;
+    mapper->tally = (struct csp_branch_tally){.inside = numbering->inside};
+    for (struct csp_unknown_branch *i = mapper->unknown.data; i < numbering->unknown; i++) {
+        *i->number = number_another(mapper, i->from, i->to);
+        holes |= *i->number == CSP_NO_BRANCH;
+    }
+    mapper->newest = holes ? close_holes(newest, end) : newest;
     mapper->branch_len = (uint32_t)(end - mapper->newest);
-    mapper->tally.inside = numbering->inside;
     mapper->tally.external = branch_len - mapper->branch_len;
 }
 
@@ -272,4 +290,5 @@ void csp_sample_mapper_free(struct csp_sample_mapper *mapper)
     free(mapper->known);
     csp_vec_free(&mapper->frames);
     csp_vec_free(&mapper->numbers);
+    csp_vec_free(&mapper->unknown);
 }

@@ -23,6 +23,12 @@ struct csp_mapped_branch {
     uint32_t inside;  /* 1: both are; else 0 */
 };
 
+/* One that is not known yet, and where its number is to go. */
+struct csp_unknown_branch {
+    uint64_t from, to;
+    uint32_t *number;
+};
+
 struct csp_sample_mapper {
     const struct csp_program *program;
     const struct csp_spaces *spaces;
@@ -38,6 +44,7 @@ struct csp_sample_mapper {
     CSP_VEC(uint64_t) frames;
     /* Of the branches of the sample at hand: `branch_len` numbers from `newest` on. */
     CSP_VEC(uint32_t) numbers;
+    CSP_VEC(struct csp_unknown_branch) unknown;
     const uint32_t *newest;
     uint32_t branch_len;
     struct csp_branch_tally tally;
