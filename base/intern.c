@@ -39,13 +39,32 @@ static void grow(struct csp_intern *table)
     }
 }
 
-static uint32_t add(struct csp_intern *table, uint64_t *slot, const void *data, size_t size,
-                    uint32_t hash)
+static const void *copy_of(struct csp_intern *table, const void *data, size_t size)
+{
+    char *copy = csp_arena_alloc(&table->arena, size + 1);
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+static uint32_t add(struct csp_intern *table, const void *data, size_t size, uint32_t hash)
 {
     size_t id = table->entries.len;
     csp_vec_push(&table->entries, (struct csp_intern_entry){data, (uint32_t)size, hash});
-    *slot = slot_value(hash, id);
     return (uint32_t)id;
+}
+
+static uint32_t add_at(struct csp_intern *table, uint64_t *slot, const void *data, size_t size,
+                       uint32_t hash)
+{
+    uint32_t id = add(table, data, size, hash);
+    *slot = slot_value(hash, id);
+    return id;
+}
+
+uint32_t csp_intern_another(struct csp_intern *table, const void *data, size_t size)
+{
+    return add(table, copy_of(table, data, size), size, 0);
 }
 
 uint32_t csp_intern_hash(const void *data, size_t size)
@@ -95,10 +114,7 @@ uint32_t csp_intern_hashed(struct csp_intern *table, const void *data, size_t si
     uint64_t *slot = slot_of(table, data, size, hash);
     if (*slot)
         return (uint32_t)*slot - 1;
-    char *copy = csp_arena_alloc(&table->arena, size + 1);
-    memcpy(copy, data, size);
-    copy[size] = '\0';
-    return add(table, slot, copy, size, hash);
+    return add_at(table, slot, copy_of(table, data, size), size, hash);
 }
 
 uint32_t csp_intern_kept_hashed(struct csp_intern *table, const void *data, size_t size,
@@ -107,7 +123,7 @@ uint32_t csp_intern_kept_hashed(struct csp_intern *table, const void *data, size
     if (table->entries.len * 2 >= table->slot_count)
         grow(table);
     uint64_t *slot = slot_of(table, data, size, hash);
-    return *slot ? (uint32_t)*slot - 1 : add(table, slot, data, size, hash);
+    return *slot ? (uint32_t)*slot - 1 : add_at(table, slot, data, size, hash);
 }
 
 uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size)

@@ -33,6 +33,9 @@ uint32_t csp_intern(struct csp_intern *table, const void *data, size_t size);
  */
 uint32_t csp_intern_kept(struct csp_intern *table, const void *data, size_t size);
 uint32_t csp_intern_string(struct csp_intern *table, const char *text);
+/* A number for these bytes, whether or not they have one: where nobody looks for equal ones, which
+ * are then counted one by one, that is less work. Nothing is to be found in such a table. */
+uint32_t csp_intern_another(struct csp_intern *table, const void *data, size_t size);
 /* The same in steps, for many that are looked up one after the other in a table larger than the
  * processor's cache: between a step and the next of the same bytes go those of others. */
 uint32_t csp_intern_hash(const void *data, size_t size);

@@ -143,6 +143,7 @@ static void fold(struct csp_folding *folding, struct part *part)
     }
     csp_unwinding_samples(part->unwinding, part->checker);
     csp_sample_set_clear(&part->set);
+    part->set.repeats = true;
     part->looked_at = 0;
 }
 

@@ -290,7 +290,8 @@ static struct csp_sample_outcome place(struct csp_sample_set *set,
     } else {
         flat->callers = csp_intern(&set->callers, "", 0);
     }
-    uint32_t number = csp_intern(&set->samples, flat, csp_flat_size(flat));
+    uint32_t number = set->repeats ? csp_intern_another(&set->samples, flat, csp_flat_size(flat))
+                                   : csp_intern(&set->samples, flat, csp_flat_size(flat));
     return (struct csp_sample_outcome){.number = number, .truncated = truncated};
 }
 

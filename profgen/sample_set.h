@@ -69,6 +69,7 @@ struct csp_sample_set {
     CSP_VEC(uint32_t) numbers; /* … these: the branches of a sample being made */
     bool contexts;             /* keep callchains */
     bool compat;               /* llvm-profgen 22's choices */
+    bool repeats;              /* equal samples may come more than once: they are soon forgotten */
     bool keep_all;             /* also samples that lack a callchain, though callchains are kept */
 };
 

@@ -147,6 +147,12 @@ static void equal_bytes_get_equal_numbers(void **state)
     csp_intern_free(&other);
     assert_ptr_equal(csp_intern_text(&table, 10002), kept);
     csp_intern_free(&table);
+    /* where equal ones are not looked for */
+    struct csp_intern repeats = {0};
+    assert_int_equal(csp_intern_another(&repeats, "again", 5), 0);
+    assert_int_equal(csp_intern_another(&repeats, "again", 5), 1);
+    assert_string_equal(csp_intern_text(&repeats, 1), "again");
+    csp_intern_free(&repeats);
 }
 
 static void numbers_keep_the_place_that_they_came_at(void **state)
