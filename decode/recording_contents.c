@@ -125,7 +125,7 @@ static void read_section(void *user, size_t number, unsigned worker, unsigned sl
     if (!records)
         return;
     note_all(&reading->parts[slot], reading->reader, records);
-    csp_records_close(records);
+    csp_sections_close(reading->sections, records);
 }
 
 static int take_section(void *user, size_t number, unsigned slot)
@@ -196,7 +196,7 @@ int csp_recording_contents_read(struct csp_recording_contents *contents,
 {
     struct reading reading = {.contents = contents, .reader = reader, .diag = diag};
     int error = 0;
-    reading.sections = csp_sections_create(reader);
+    reading.sections = csp_sections_create(reader, threads <= 1);
     read_sections(&reading, threads);
     if (csp_sections_are_compressed(reading.sections)) {
         start_over(&reading);

@@ -20,6 +20,9 @@ struct csp_records {
     enum csp_record_order order;
     struct csp_record_counts counts;
     uint64_t at, end;     /* next record in the file, and behind the last */
+    uint64_t limit;       /* no record that begins here or behind */
+    const uint8_t *ahead; /* csp_records_fetch */
+    bool fetches;
     uint64_t first;       /* ordinal of the first one */
     uint64_t expected_to; /* csp_file_expect */
     uint64_t done_to;     /* csp_file_done */
@@ -30,7 +33,7 @@ struct csp_records {
     bool expanding, expander_broken;
     size_t consume; /* bytes of the record that was delivered last */
     struct csp_identifier identifier;
-    bool knows_ids; /* of all ID_INDEX records */
+    bool is_section; /* knows all ID_INDEX records, and has no compressed ones */
     /* CSP_ORDER_TIME. Records without a time come first. They lie between the others, which would
      * be no stretches without them. */
     CSP_VEC(struct csp_sort_entry) untimed, sorted;
@@ -170,12 +173,14 @@ static void expect(struct csp_records *records)
 static inline bool next_stored(struct csp_records *records, struct csp_record *record)
 {
     uint64_t left = records->end - records->at;
-    if (!left) {
+    if (records->at >= records->limit) {
         records->stopped = true;
         end_expansion(records);
         return false;
     }
     expect(records);
+    if (records->fetches)
+        csp_records_fetch(&records->ahead, records->reader->file->data + records->at);
     if (!csp_record_split(record, records->reader->file->data + records->at, left)) {
         stop_at_damage(records, record);
         return false;
@@ -195,11 +200,13 @@ static int next_in_file(struct csp_records *records, struct csp_record *record)
         if (record->type == CSP_RECORD_COMPRESSED || record->type == CSP_RECORD_COMPRESSED2) {
             if (expanded)
                 break_expander(records, "compressed records inside them");
+            else if (records->is_section)
+                records->stopped = true;
             else
                 expand(records, record);
             continue;
         }
-        if (record->type == CSP_RECORD_ID_INDEX && !records->knows_ids)
+        if (record->type == CSP_RECORD_ID_INDEX && !records->is_section)
             csp_identifier_learn(&records->identifier, record);
         records->counts.unknown_ids += !csp_identify(&records->identifier, record);
         return 1;
@@ -277,7 +284,7 @@ static struct csp_records *create(const struct csp_perfdata *reader, uint64_t be
     records->reader = records->identifier.reader = reader;
     records->diag = diag;
     records->at = records->done_to = begin;
-    records->end = end;
+    records->end = records->limit = end;
     return records;
 }
 
@@ -304,13 +311,20 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
     struct csp_record record;
     records->order = CSP_ORDER_FILE;
     records->first = section->ordinal;
-    records->expected_to = UINT64_MAX; /* by whoever found where it ends */
-    records->knows_ids = true;
+    records->limit = section->limit;
+    records->fetches = section->limit != section->end; /* whoever found where it ends has done so */
+    records->expected_to = UINT64_MAX;
+    records->is_section = true;
     for (size_t i = 0; i < id_index_count; i++) {
         csp_record_split(&record, id_indexes[i], csp_load16(id_indexes[i] + 6));
         csp_identifier_learn(&records->identifier, &record);
     }
     return records;
+}
+
+uint64_t csp_records_at(const struct csp_records *records)
+{
+    return records->at;
 }
 
 int csp_records_next(struct csp_records *records, struct csp_record *record)

@@ -7,8 +7,6 @@
 enum {
     SECTION_BYTES = 1 << 20,
     EXPECTED = 1 << 18, /* mapped ahead: others hop while it is made */
-    AHEAD = 2048,       /* some records: as long as memory takes to answer */
-    LINE = 64,
 };
 
 struct csp_sections {
@@ -19,13 +17,16 @@ struct csp_sections {
     uint64_t at, ordinal; /* where nobody has been yet */
     uint64_t expected_to; /* csp_file_expect */
     bool is_at_end, is_compressed, was_told_late;
+    bool is_alone;
+    const struct csp_records *unfound; /* of the section that begins at `at` */
 };
 
-struct csp_sections *csp_sections_create(const struct csp_perfdata *reader)
+struct csp_sections *csp_sections_create(const struct csp_perfdata *reader, bool is_alone)
 {
     struct csp_sections *sections = csp_calloc(1, sizeof *sections);
     sections->reader = reader;
     sections->at = reader->data_offset;
+    sections->is_alone = is_alone;
     pthread_mutex_init(&sections->lock, NULL);
     return sections;
 }
@@ -80,17 +81,15 @@ static void expect(struct csp_sections *sections)
         csp_file_expect(sections->reader->file, begin, end - begin);
 }
 
-/* Hops as far as the end of the next section, having memory bring what lies ahead: each hop waits
- * for the size that it finds. What is damaged belongs to the last one. */
+/* Hops as far as the end of the next section. What is damaged belongs to the last one. */
 static void find_next(struct csp_sections *sections)
 {
     const struct csp_perfdata *reader = sections->reader;
-    const uint8_t *ahead = reader->file->data + sections->at;
+    const uint8_t *ahead = NULL;
     struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
     while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
         const uint8_t *at = reader->file->data + sections->at;
-        for (ahead = ahead > at ? ahead : at; ahead < at + AHEAD; ahead += LINE)
-            __builtin_prefetch(ahead);
+        csp_records_fetch(&ahead, at);
         uint64_t size = size_of(at, reader->data_end - sections->at);
         if (size)
             note(sections, at);
@@ -100,7 +99,48 @@ static void find_next(struct csp_sections *sections)
         sections->ordinal++;
         sections->is_at_end = !size || sections->is_compressed;
     }
-    section.end = sections->is_at_end ? reader->data_end : sections->at;
+    section.end = section.limit = sections->is_at_end ? reader->data_end : sections->at;
+    csp_vec_push(&sections->found, section);
+}
+
+static struct csp_records *open_section(const struct csp_sections *sections,
+                                        const struct csp_section *section, struct csp_diag *diag)
+{
+    return csp_records_open_section(sections->reader, section, sections->id_indexes.data,
+                                    sections->id_indexes.len, diag);
+}
+
+/* Whether the next one is found by reading it. */
+static bool is_found_by_reading(const struct csp_sections *sections, size_t number)
+{
+    return sections->is_alone && number && number == sections->found.len && !sections->is_at_end;
+}
+
+static struct csp_records *open_unfound(struct csp_sections *sections, struct csp_diag *diag)
+{
+    uint64_t at = sections->at, end = sections->reader->data_end;
+    struct csp_section section = {.begin = at, .end = end, .ordinal = sections->ordinal};
+    section.limit = end - at < SECTION_BYTES ? end : at + SECTION_BYTES;
+    struct csp_records *records = open_section(sections, &section, diag);
+    sections->unfound = records;
+    return records;
+}
+
+/* Where a section ends that was read. What concerns others, or how the file ends, is looked for
+ * once more. */
+static void end_unfound(struct csp_sections *sections, const struct csp_records *records)
+{
+    const struct csp_record_counts *counts = csp_records_counts(records);
+    struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
+    sections->unfound = NULL;
+    if (counts->by_type[CSP_RECORD_ID_INDEX] || counts->by_type[CSP_RECORD_COMPRESSED] ||
+        counts->by_type[CSP_RECORD_COMPRESSED2] || counts->lost_bytes) {
+        find_next(sections);
+        return;
+    }
+    sections->at = section.end = section.limit = csp_records_at(records);
+    sections->ordinal += counts->total;
+    sections->is_at_end = sections->at == sections->reader->data_end;
     csp_vec_push(&sections->found, section);
 }
 
@@ -108,16 +148,23 @@ struct csp_records *csp_sections_open(struct csp_sections *sections, size_t numb
                                       struct csp_diag *diag)
 {
     struct csp_records *records = NULL;
+    if (is_found_by_reading(sections, number))
+        return open_unfound(sections, diag);
     expect(sections);
     pthread_mutex_lock(&sections->lock);
     while (sections->found.len <= number && !sections->is_at_end)
         find_next(sections);
     if (number < sections->found.len && !sections->is_compressed)
-        records =
-            csp_records_open_section(sections->reader, &sections->found.data[number],
-                                     sections->id_indexes.data, sections->id_indexes.len, diag);
+        records = open_section(sections, &sections->found.data[number], diag);
     pthread_mutex_unlock(&sections->lock);
     return records;
+}
+
+void csp_sections_close(struct csp_sections *sections, struct csp_records *records)
+{
+    if (sections->is_alone && records == sections->unfound)
+        end_unfound(sections, records);
+    csp_records_close(records);
 }
 
 void csp_sections_done(struct csp_sections *sections, size_t first, size_t count)

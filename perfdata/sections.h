@@ -2,7 +2,8 @@
  *
  * Where a record ends only its beginning tells, so somebody has to hop from one to the next; but
  * that is a tenth of what reading them costs. Whoever wants a section hops as far as its end, while
- * others read those before it. Which CPU an event was opened for (ID_INDEX) may be told further
+ * others read those before it. A thread that is alone reads it right away, which finds its end, too:
+ * hopping waits for memory, and while records are read others can be brought. Which CPU an event was opened for (ID_INDEX) may be told further
  * behind than a section that needs it: then all have to be read once more.
  */
 #ifndef CSP_PERFDATA_SECTIONS_H
@@ -12,7 +13,8 @@
 
 struct csp_sections;
 
-struct csp_sections *csp_sections_create(const struct csp_perfdata *reader);
+/* `is_alone`: one thread will open one after the other, and read each to its end. */
+struct csp_sections *csp_sections_create(const struct csp_perfdata *reader, bool is_alone);
 void csp_sections_destroy(struct csp_sections *sections);
 /* There are no more than this. */
 size_t csp_sections_most(const struct csp_sections *sections);
@@ -20,6 +22,7 @@ size_t csp_sections_most(const struct csp_sections *sections);
  * number of times. `diag` is told how the file ends if that is too early: in one section alone. */
 struct csp_records *csp_sections_open(struct csp_sections *sections, size_t number,
                                       struct csp_diag *diag);
+void csp_sections_close(struct csp_sections *sections, struct csp_records *records);
 /* `count` sections from `first` on were read, as many of them as there are, and their bytes will
  * not be read soon again. */
 void csp_sections_done(struct csp_sections *sections, size_t first, size_t count);

@@ -36,8 +36,8 @@ static void add_records(struct csp_buf *image)
     }
 }
 
-/* Compares both ways of reading, and returns how many sections there were. */
-static size_t compare(const struct csp_buf *image, size_t lost_bytes)
+/* Compares the sections with all records, and returns how many there were. */
+static size_t compare_sections(const struct csp_buf *image, bool is_alone, size_t lost_bytes)
 {
     struct csp_file file = image_file(image);
     struct csp_perfdata *reader;
@@ -46,14 +46,14 @@ static size_t compare(const struct csp_buf *image, size_t lost_bytes)
     size_t number = 0, lost = 0;
     assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
     assert_int_equal(csp_records_open(&all, reader, CSP_ORDER_FILE, NULL), 0);
-    struct csp_sections *sections = csp_sections_create(reader);
+    struct csp_sections *sections = csp_sections_create(reader, is_alone);
     for (; (section = csp_sections_open(sections, number, NULL)); number++) {
         while (csp_records_next(section, &record)) {
             assert_int_equal(csp_records_next(all, &expected), 1);
             assert_memory_equal(&record, &expected, sizeof record);
         }
         lost += csp_records_counts(section)->lost_bytes;
-        csp_records_close(section);
+        csp_sections_close(sections, section);
     }
     assert_int_equal(csp_records_next(all, &expected), 0);
     assert_int_equal(lost, csp_records_counts(all)->lost_bytes);
@@ -64,6 +64,14 @@ static size_t compare(const struct csp_buf *image, size_t lost_bytes)
     csp_records_close(all);
     csp_perfdata_close(reader);
     return number;
+}
+
+/* They are the same whether they are found by hopping or by reading them. */
+static size_t compare(const struct csp_buf *image, size_t lost_bytes)
+{
+    size_t count = compare_sections(image, false, lost_bytes);
+    assert_int_equal(compare_sections(image, true, lost_bytes), count);
+    return count;
 }
 
 static void sections_together_have_all_records(void **state)
@@ -99,34 +107,73 @@ static void what_is_damaged_belongs_to_one_section(void **state)
     csp_buf_free(&image);
 }
 
+/* Whether somebody else has to read them is known when all sections were read. */
+static void read_compressed(const struct csp_buf *image, bool is_alone)
+{
+    struct csp_file file = image_file(image);
+    struct csp_perfdata *reader;
+    struct csp_records *section;
+    struct csp_record record;
+    assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
+    struct csp_sections *sections = csp_sections_create(reader, is_alone);
+    for (size_t number = 0; (section = csp_sections_open(sections, number, NULL)); number++) {
+        while (csp_records_next(section, &record))
+            assert_int_equal(record.type, number ? CSP_RECORD_LOST_SAMPLES : CSP_RECORD_AUXTRACE);
+        csp_sections_close(sections, section);
+    }
+    assert_true(csp_sections_are_compressed(sections));
+    csp_sections_destroy(sections);
+    csp_perfdata_close(reader);
+}
+
 static void compressed_records_are_left_to_others(void **state)
 {
     (void)state;
     struct csp_buf image, plain = {0};
-    image_begin(&image, &timed);
     add_lost(&plain, 1, 1);
-    add_compressed(&image, &plain, CSP_RECORD_COMPRESSED, 4096);
-    image_end(&image);
-    struct csp_file file = image_file(&image);
-    struct csp_perfdata *reader;
-    assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
-    struct csp_sections *sections = csp_sections_create(reader);
-    assert_null(csp_sections_open(sections, 0, NULL));
-    assert_true(csp_sections_are_compressed(sections));
-    csp_sections_destroy(sections);
-    csp_perfdata_close(reader);
+    for (int is_behind = 0; is_behind < 2; is_behind++) { /* the first section */
+        image_begin(&image, &timed);
+        if (is_behind)
+            add_auxtrace(&image);
+        add_lost(&image, 1, 1);
+        add_compressed(&image, &plain, CSP_RECORD_COMPRESSED, 4096);
+        image_end(&image);
+        read_compressed(&image, false);
+        read_compressed(&image, true);
+        csp_buf_free(&image);
+    }
     csp_buf_free(&plain);
-    csp_buf_free(&image);
 }
 
 /* The CPU of the first record, which ID_INDEX tells. */
 static uint32_t first_cpu(struct csp_sections *sections)
 {
-    struct csp_record record;
+    struct csp_record first, record;
     struct csp_records *records = csp_sections_open(sections, 0, NULL);
-    assert_int_equal(csp_records_next(records, &record), 1);
-    csp_records_close(records);
-    return record.cpu;
+    assert_int_equal(csp_records_next(records, &first), 1);
+    while (csp_records_next(records, &record))
+        ;
+    csp_sections_close(sections, records);
+    return first.cpu;
+}
+
+static void read_what_is_told_late(const struct csp_buf *image, bool is_alone)
+{
+    struct csp_file file = image_file(image);
+    struct csp_perfdata *reader;
+    struct csp_record record;
+    assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
+    struct csp_sections *sections = csp_sections_create(reader, is_alone);
+    assert_int_equal(first_cpu(sections), CSP_NO_TID);
+    assert_false(csp_sections_were_told_late(sections));
+    struct csp_records *second = csp_sections_open(sections, 1, NULL);
+    while (csp_records_next(second, &record))
+        ;
+    csp_sections_close(sections, second);
+    assert_true(csp_sections_were_told_late(sections));
+    assert_int_equal(first_cpu(sections), 7);
+    csp_sections_destroy(sections);
+    csp_perfdata_close(reader);
 }
 
 static void what_is_told_late_is_known_the_second_time(void **state)
@@ -146,17 +193,8 @@ static void what_is_told_late_is_known_the_second_time(void **state)
     add_id_index(&image, 100, 6);
     add_id_index(&image, 100, 7);
     image_end(&image);
-    struct csp_file file = image_file(&image);
-    struct csp_perfdata *reader;
-    assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
-    struct csp_sections *sections = csp_sections_create(reader);
-    assert_int_equal(first_cpu(sections), CSP_NO_TID);
-    assert_false(csp_sections_were_told_late(sections));
-    csp_records_close(csp_sections_open(sections, 1, NULL));
-    assert_true(csp_sections_were_told_late(sections));
-    assert_int_equal(first_cpu(sections), 7);
-    csp_sections_destroy(sections);
-    csp_perfdata_close(reader);
+    read_what_is_told_late(&image, false);
+    read_what_is_told_late(&image, true);
     csp_buf_free(&image);
 }
 
