@@ -336,14 +336,14 @@ static void carry_trace(const struct csp_slice *slice, struct csp_writer *next)
         const struct csp_aux_queue *queue = &aux->queues.data[fragment->queue];
         if (fragment->time <= time_of(&slice->since, fragment->cpu))
             continue;
-        for (uint32_t p = 0; p < fragment->piece_count; p++) {
-            const struct csp_aux_piece *part = &aux->pieces.data[fragment->piece_first + p];
-            struct csp_auxtrace_event event = {.size = part->size,
-                                               .aux_offset = part->aux_offset,
+        for (uint32_t p = 0; p < csp_aux_piece_count(fragment); p++) {
+            const struct csp_aux_piece part = csp_aux_piece(aux, fragment, p);
+            struct csp_auxtrace_event event = {.size = part.size,
+                                               .aux_offset = part.aux_offset,
                                                .idx = queue->idx,
                                                .tid = queue->tid,
                                                .cpu = queue->cpu};
-            csp_write_auxtrace(next, &event, part->data);
+            csp_write_auxtrace(next, &event, part.data);
         }
     }
 }

@@ -6,8 +6,9 @@ struct filling {
     struct csp_stream *stream;
     const struct csp_auxtrace *aux;
     struct csp_arena *arena;
-    uint64_t *since; /* by queue: the time of the record before */
-    uint32_t last;   /* number of the fragment that the stream's last chunk is of */
+    uint64_t *since;          /* by queue: the time of the record before */
+    uint32_t last;            /* number of the fragment that the stream's last chunk is of, and … */
+    struct csp_aux_piece end; /* … its last piece */
     CSP_VEC(struct csp_trace_piece) pieces; /* of a chunk with several */
 };
 
@@ -26,12 +27,6 @@ static bool begins_with_sync(const struct csp_aux_piece *piece)
     return i == ZEROES && i < piece->size && piece->data[i] == 0x80;
 }
 
-static const struct csp_aux_piece *last_piece(const struct csp_auxtrace *aux, uint32_t fragment)
-{
-    const struct csp_aux_fragment *of = &aux->fragments.data[fragment];
-    return &aux->pieces.data[of->piece_first + of->piece_count - 1];
-}
-
 /* A TRBE that is full is emptied while the trace unit runs: what comes next begins where the last
  * piece ended, be it within a packet. A formatted buffer begins with a whole frame, and there perf
  * and we alike reset the decoder. */
@@ -40,12 +35,12 @@ static bool continues(const struct filling *filling, const struct csp_aux_fragme
     if (filling->stream->formatted || !filling->stream->chunks.len)
         return false;
     struct csp_chunk *chunk = last_chunk(filling);
-    const struct csp_aux_piece *end = last_piece(filling->aux, filling->last);
-    const struct csp_aux_piece *piece = &filling->aux->pieces.data[fragment->piece_first];
+    const struct csp_aux_piece *end = &filling->end;
+    struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, 0);
     /* What lay between was not announced, and may have been the rest of a window. */
-    chunk->lost |= piece->aux_offset != end->aux_offset + end->size;
+    chunk->lost |= piece.aux_offset != end->aux_offset + end->size;
     /* … be it of no size, told by a record that was lost, too. */
-    bool enabled = begins_with_sync(piece);
+    bool enabled = begins_with_sync(&piece);
     chunk->lost |= enabled && fragment->after_loss;
     return !chunk->lost && !chunk->holes && !enabled;
 }
@@ -59,25 +54,28 @@ static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct cs
            last->aux_offset + last->size < fragment->aux_offset + fragment->aux_size;
 }
 
-/* Gives a chunk the pieces up to the first of `count` that does not begin where the one before
- * ends. Returns how many. */
-static uint32_t take_pieces(struct filling *filling, const struct csp_aux_piece *pieces,
-                            uint32_t count, struct csp_chunk *chunk)
+/* Gives a chunk the pieces from `number` on up to one that does not begin where the one before
+ * ends. Returns the number of that. */
+static uint32_t take_pieces(struct filling *filling, const struct csp_aux_fragment *fragment,
+                            uint32_t number, struct csp_chunk *chunk)
 {
-    uint32_t taken = 1;
-    while (taken < count &&
-           pieces[taken].aux_offset == pieces[taken - 1].aux_offset + pieces[taken - 1].size)
-        taken++;
-    if (taken == 1) { /* as most often */
-        chunk->data = pieces->data;
-        chunk->size = pieces->size;
+    uint32_t count = csp_aux_piece_count(fragment);
+    struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, number), before;
+    if (count == 1) { /* as most often */
+        chunk->data = piece.data;
+        chunk->size = piece.size;
         return 1;
     }
     filling->pieces.len = 0;
-    for (uint32_t i = 0; i < taken; i++)
-        csp_vec_push(&filling->pieces, (struct csp_trace_piece){pieces[i].data, pieces[i].size});
-    csp_chunk_take_pieces(chunk, filling->pieces.data, taken, filling->arena);
-    return taken;
+    do {
+        csp_vec_push(&filling->pieces, (struct csp_trace_piece){piece.data, piece.size});
+        if (++number == count)
+            break;
+        before = piece;
+        piece = csp_aux_piece(filling->aux, fragment, number);
+    } while (piece.aux_offset == before.aux_offset + before.size);
+    csp_chunk_take_pieces(chunk, filling->pieces.data, filling->pieces.len, filling->arena);
+    return number;
 }
 
 /* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
@@ -86,14 +84,15 @@ static uint64_t add_chunks(struct filling *filling, uint32_t number)
 {
     uint64_t bytes = 0;
     const struct csp_aux_fragment *fragment = &filling->aux->fragments.data[number];
-    const struct csp_aux_piece *pieces = filling->aux->pieces.data + fragment->piece_first;
+    uint32_t count = csp_aux_piece_count(fragment);
     uint64_t *since = &filling->since[fragment->queue];
-    if (!fragment->piece_count) { /* there was no room at all */
+    if (!count) { /* there was no room at all */
         if (filling->stream->chunks.len && fragment->raw)
             last_chunk(filling)->lost = true;
         return 0;
     }
-    for (uint32_t i = 0, taken; i < fragment->piece_count; i += taken) {
+    struct csp_aux_piece last = csp_aux_piece(filling->aux, fragment, count - 1);
+    for (uint32_t i = 0; i < count;) {
         if (i)
             last_chunk(filling)->lost = true;
         struct csp_chunk chunk = {
@@ -101,17 +100,18 @@ static uint64_t add_chunks(struct filling *filling, uint32_t number)
             .since = *since,
             .pid = fragment->pid,
             .tid = fragment->tid,
-            .lost = lost_at_end(fragment, &pieces[fragment->piece_count - 1]),
+            .lost = lost_at_end(fragment, &last),
             .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
             .continues = !i && continues(filling, fragment),
             .unsure = fragment->after_loss,
         };
-        taken = take_pieces(filling, pieces + i, fragment->piece_count - i, &chunk);
+        i = take_pieces(filling, fragment, i, &chunk);
         csp_big_vec_push(&filling->stream->chunks, chunk);
         bytes += chunk.size;
         *since = fragment->time ? fragment->time : UINT64_MAX;
     }
     filling->last = number;
+    filling->end = last;
     return bytes;
 }
 
@@ -121,12 +121,13 @@ static void end_stream(const struct filling *filling, const struct csp_aux_queue
 {
     const struct csp_aux_fragment *fragments = filling->aux->fragments.data;
     uint32_t last = queue->fragment_first + queue->fragment_count - 1;
-    while (last > queue->fragment_first && !fragments[last].piece_count)
-        last--;
-    if (filling->stream->formatted || !filling->stream->chunks.len || filling->last != last)
+    if (filling->stream->formatted || !filling->stream->chunks.len)
         return;
-    const struct csp_aux_piece *piece = last_piece(filling->aux, last);
-    last_chunk(filling)->lost |= piece->aux_offset + piece->size + 8 <= queue->end;
+    while (last > filling->last && !csp_aux_piece_count(&fragments[last]))
+        last--;
+    if (filling->last != last)
+        return;
+    last_chunk(filling)->lost |= filling->end.aux_offset + filling->end.size + 8 <= queue->end;
 }
 
 static void note_ring(struct csp_stream_contents *contents, uint32_t ring)

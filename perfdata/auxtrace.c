@@ -176,8 +176,8 @@ void csp_auxtrace_finish(struct csp_auxtrace *aux, struct csp_diag *diag)
 uint64_t csp_auxtrace_found(const struct csp_auxtrace *aux, const struct csp_aux_fragment *fragment)
 {
     uint64_t found = 0;
-    for (uint32_t i = 0; i < fragment->piece_count; i++)
-        found += aux->pieces.data[fragment->piece_first + i].size;
+    for (uint32_t i = 0; i < csp_aux_piece_count(fragment); i++)
+        found += csp_aux_piece(aux, fragment, i).size;
     return found;
 }
 

@@ -87,14 +87,20 @@ struct csp_aux_piece {
 
 /* What one AUX record announced. A recording has one for each window. */
 struct csp_aux_fragment {
-    uint32_t queue;                    /* number in csp_auxtrace.queues */
-    uint32_t cpu, pid, tid;            /* of the AUX record; CSP_NO_TID when not recorded */
-    uint64_t time, id;                 /* of the AUX record: when the trace was stored */
-    uint64_t aux_offset, aux_size;     /* as announced */
-    uint32_t piece_first, piece_count; /* in csp_auxtrace.pieces, in stream order */
-    uint64_t ordinal : 45;             /* records are in memory, of 8 bytes at least */
-    bool raw : 1;                      /* no CoreSight frames */
-    bool announced : 1;                /* false: an AUXTRACE record without an AUX record */
+    uint32_t queue;                /* number in csp_auxtrace.queues */
+    uint32_t cpu, pid, tid;        /* of the AUX record; CSP_NO_TID when not recorded */
+    uint64_t time, id;             /* of the AUX record: when the trace was stored */
+    uint64_t aux_offset, aux_size; /* as announced */
+    union {
+        const uint8_t *data; /* of one that is whole, as most often, or … */
+        struct {
+            uint32_t piece_first, piece_count; /* … in csp_auxtrace.pieces, in stream order */
+        };
+    };
+    uint64_t ordinal : 44; /* records are in memory, of 8 bytes at least */
+    bool is_whole : 1;     /* all that was announced is one piece */
+    bool raw : 1;          /* no CoreSight frames */
+    bool announced : 1;    /* false: an AUXTRACE record without an AUX record */
     /* Records of its ring were lost since the AUX record before: maybe AUX records. */
     bool after_loss : 1;
     uint16_t flags; /* enum csp_aux_flag */
@@ -151,6 +157,20 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
 /* Moves all AUX and AUXTRACE records of `more`, to which nothing else was added, behind those that
  * are there. */
 void csp_auxtrace_append(struct csp_auxtrace *aux, struct csp_auxtrace *more);
+static inline uint32_t csp_aux_piece_count(const struct csp_aux_fragment *fragment)
+{
+    return fragment->is_whole ? 1 : fragment->piece_count;
+}
+
+static inline struct csp_aux_piece csp_aux_piece(const struct csp_auxtrace *aux,
+                                                 const struct csp_aux_fragment *fragment,
+                                                 uint32_t number)
+{
+    return fragment->is_whole
+               ? (struct csp_aux_piece){fragment->data, fragment->aux_size, fragment->aux_offset}
+               : aux->pieces.data[fragment->piece_first + number];
+}
+
 /* How many bytes are in a fragment's pieces; the rest of aux_size is missing. */
 uint64_t csp_auxtrace_found(const struct csp_auxtrace *aux,
                             const struct csp_aux_fragment *fragment);

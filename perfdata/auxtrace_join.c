@@ -172,11 +172,30 @@ static inline void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *
     fragment->piece_count++;
 }
 
+/* Whether nothing of a fragment was delivered, and one chunk has all of it: the next one then. */
+static bool find_whole(const struct csp_aux_fragment *fragment, struct stream *stream)
+{
+    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
+    if (begin >= end || begin < stream->done)
+        return false;
+    while (stream->next < stream->count && end_of_chunk(stream, stream->next) <= begin)
+        stream->next++;
+    return stream->next < stream->count && begin >= stream->chunks[stream->next].aux_offset &&
+           end <= end_of_chunk(stream, stream->next);
+}
+
 /* Gives a fragment its pieces. Returns how many bytes they have. */
 static uint64_t fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment *fragment,
                               struct stream *stream)
 {
     uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size, found = 0;
+    fragment->is_whole = find_whole(fragment, stream);
+    if (fragment->is_whole) {
+        const struct csp_aux_chunk *chunk = &stream->chunks[stream->next];
+        fragment->data = chunk->data + (begin - chunk->aux_offset);
+        stream->done = end;
+        return fragment->aux_size;
+    }
     fragment->piece_first = (uint32_t)aux->pieces.len;
     fragment->piece_count = 0;
     if (begin < stream->done) {
@@ -218,11 +237,10 @@ static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
             .tid = chunks[i].tid,
             .aux_offset = chunks[i].aux_offset,
             .aux_size = chunks[i].size,
-            .piece_first = (uint32_t)aux->pieces.len,
+            .data = chunks[i].data,
+            .is_whole = true,
             .ordinal = chunks[i].ordinal,
         };
-        add_piece(aux, &fragment, &chunks[i], chunks[i].aux_offset,
-                  chunks[i].aux_offset + chunks[i].size);
         csp_big_vec_push(&aux->fragments, fragment);
     }
 }
@@ -285,7 +303,6 @@ static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32
 static bool fill_queues(struct csp_auxtrace *aux, struct router *router)
 {
     size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
-    csp_big_vec_reserve(&aux->pieces, announced);
     for (uint32_t i = 0; i < aux->queues.len; i++) {
         uint32_t idx = aux->queues.data[i].idx;
         struct stream stream = {.chunks = aux->chunks.data + chunk};

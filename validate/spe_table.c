@@ -75,9 +75,9 @@ static void take_fragment(struct filler *filler, const struct csp_auxtrace *aux,
                           const struct csp_aux_fragment *fragment)
 {
     struct csp_buf bytes = {0};
-    for (uint32_t i = 0; i < fragment->piece_count; i++) {
-        const struct csp_aux_piece *piece = &aux->pieces.data[fragment->piece_first + i];
-        csp_buf_add(&bytes, piece->data, piece->size);
+    for (uint32_t i = 0; i < csp_aux_piece_count(fragment); i++) {
+        const struct csp_aux_piece piece = csp_aux_piece(aux, fragment, i);
+        csp_buf_add(&bytes, piece.data, piece.size);
     }
     struct csp_spe_reader reader = {.data = (const uint8_t *)bytes.data,
                                     .size = bytes.len,

@@ -110,14 +110,14 @@ static void put_trace(struct maker *maker, const struct csp_record *record)
     if (!number)
         return;
     const struct csp_aux_fragment *fragment = &maker->aux.fragments.data[*number - 1];
-    for (uint32_t i = 0; i < fragment->piece_count; i++) {
-        const struct csp_aux_piece *piece = &maker->aux.pieces.data[fragment->piece_first + i];
-        uint64_t early = maker->waiting.len ? next_enabling(piece->data, piece->size) : 0;
+    for (uint32_t i = 0; i < csp_aux_piece_count(fragment); i++) {
+        const struct csp_aux_piece piece = csp_aux_piece(&maker->aux, fragment, i);
+        uint64_t early = maker->waiting.len ? next_enabling(piece.data, piece.size) : 0;
         if (early)
-            put(maker, maker->waiting.data[0].time - 1, PK_BYTES, piece->data, early, NULL, 0);
+            put(maker, maker->waiting.data[0].time - 1, PK_BYTES, piece.data, early, NULL, 0);
         put_waiting(maker);
-        if (early < piece->size)
-            put(maker, record->time, PK_BYTES, piece->data + early, piece->size - early, NULL, 0);
+        if (early < piece.size)
+            put(maker, record->time, PK_BYTES, piece.data + early, piece.size - early, NULL, 0);
     }
 }
 

@@ -50,14 +50,14 @@ static void write_trace(struct replay *replay, const struct csp_record *record)
         return;
     const struct csp_aux_fragment *fragment = &replay->aux.fragments.data[*number - 1];
     const struct csp_aux_queue *queue = &replay->aux.queues.data[fragment->queue];
-    for (uint32_t i = 0; i < fragment->piece_count; i++) {
-        const struct csp_aux_piece *piece = &replay->aux.pieces.data[fragment->piece_first + i];
-        struct csp_auxtrace_event event = {.size = piece->size,
-                                           .aux_offset = piece->aux_offset,
+    for (uint32_t i = 0; i < csp_aux_piece_count(fragment); i++) {
+        const struct csp_aux_piece piece = csp_aux_piece(&replay->aux, fragment, i);
+        struct csp_auxtrace_event event = {.size = piece.size,
+                                           .aux_offset = piece.aux_offset,
                                            .idx = queue->idx,
                                            .cpu = queue->cpu,
                                            .tid = queue->tid};
-        csp_write_auxtrace(replay->writer, &event, piece->data);
+        csp_write_auxtrace(replay->writer, &event, piece.data);
     }
 }
 

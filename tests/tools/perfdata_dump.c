@@ -97,8 +97,8 @@ static void print_trace(const struct csp_auxtrace *aux)
         printf("fragment: idx %u cpu %d tid %d time %" PRIu64 " aux %#" PRIx64 "+%" PRIu64
                " flags %#" PRIx32 " %s pieces %u found %" PRIu64 "\n",
                aux->queues.data[f->queue].idx, (int)f->cpu, (int)f->tid, f->time, f->aux_offset,
-               f->aux_size, (uint32_t)f->flags, f->raw ? "raw" : "formatted", f->piece_count,
-               csp_auxtrace_found(aux, f));
+               f->aux_size, (uint32_t)f->flags, f->raw ? "raw" : "formatted",
+               csp_aux_piece_count(f), csp_auxtrace_found(aux, f));
     }
 }
 

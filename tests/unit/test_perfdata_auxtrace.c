@@ -81,12 +81,13 @@ static const char *fragments(struct builder *b)
     csp_auxtrace_finish(&b->aux, &b->diag);
     for (size_t i = 0; i < b->aux.fragments.len; i++) {
         const struct csp_aux_fragment *f = &b->aux.fragments.data[i];
-        used += (size_t)snprintf(text + used, sizeof text - used, "%u:%s",
-                                 b->aux.queues.data[f->queue].idx, f->piece_count ? "" : ".");
-        for (uint32_t j = 0; j < f->piece_count; j++) {
-            const struct csp_aux_piece *piece = &b->aux.pieces.data[f->piece_first + j];
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%u:%s",
+                             b->aux.queues.data[f->queue].idx, csp_aux_piece_count(f) ? "" : ".");
+        for (uint32_t j = 0; j < csp_aux_piece_count(f); j++) {
+            const struct csp_aux_piece piece = csp_aux_piece(&b->aux, f, j);
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", j ? "|" : "",
-                                     (int)piece->size, (const char *)piece->data);
+                                     (int)piece.size, (const char *)piece.data);
         }
         used += (size_t)snprintf(text + used, sizeof text - used, " ");
     }
@@ -110,6 +111,7 @@ static void one_chunk_holds_several_windows(void **state)
     announce(&b, CPU, 4, 3, CSP_AUX_TRUNCATED);
     announce(&b, CPU, 7, 5, CSP_AUX_FORMAT_RAW | CSP_AUX_COLLISION);
     assert_string_equal(fragments(&b), "5:AAAA 5:BBB 5:CCCCC ");
+    assert_int_equal(b.aux.pieces.len, 0);
     const struct csp_aux_fragment *f = b.aux.fragments.data;
     assert_int_equal(f[1].flags, CSP_AUX_TRUNCATED);
     assert_false(f[1].raw);

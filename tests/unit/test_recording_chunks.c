@@ -26,7 +26,12 @@ static void add_fragment(struct csp_auxtrace *aux, const struct fragment *from, 
                                         .aux_size = from->end - from->begin,
                                         .piece_first = (uint32_t)aux->pieces.len,
                                         .raw = raw};
-    for (const struct piece *piece = from->pieces; piece->end; piece++) {
+    const struct piece *first = from->pieces;
+    if (first->end && first->begin == from->begin && first->end == from->end) {
+        fragment.is_whole = true;
+        fragment.data = trace + first->begin;
+    }
+    for (const struct piece *piece = first; piece->end && !fragment.is_whole; piece++) {
         struct csp_aux_piece stored = {trace + piece->begin, piece->end - piece->begin,
                                        piece->begin};
         csp_big_vec_push(&aux->pieces, stored);
