@@ -136,6 +136,17 @@ static void note_ring(struct csp_stream_contents *contents, uint32_t ring)
     contents->last_ring = ring > contents->last_ring ? ring : contents->last_ring;
 }
 
+/* Gives back what fragments fill of which everything is known now, for the chunks of those that
+ * follow: the first `done` ones, of which that was done with the first `before`. */
+static size_t give_back(const struct csp_auxtrace *aux, size_t before, size_t done)
+{
+    enum { AT_ONCE = 1 << 15 }; /* a large page of them */
+    if (done - before < AT_ONCE)
+        return before;
+    csp_big_vec_done(&aux->fragments, before, done);
+    return done;
+}
+
 struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
                                            const struct csp_auxtrace *aux,
                                            const csp_fragment_list *fragments,
@@ -146,16 +157,21 @@ struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
                               .aux = aux,
                               .arena = arena,
                               .since = csp_calloc(aux->queues.len, sizeof *filling.since)};
+    const struct csp_aux_fragment *first = &aux->fragments.data[fragments->data[0]];
+    const struct csp_aux_queue *first_queue = &aux->queues.data[first->queue];
     csp_big_vec_reserve(&stream->chunks, fragments->len);
     uint32_t last_queue = UINT32_MAX;
+    size_t done = 0, given_back = 0;
     for (size_t i = 0; i < fragments->len; i++) {
+        done += done == i && fragments->data[i] == i;
         uint32_t queue = aux->fragments.data[fragments->data[i]].queue;
         if (queue != last_queue)
             note_ring(&contents, aux->queues.data[queue].idx);
         last_queue = queue;
         contents.bytes += add_chunks(&filling, fragments->data[i]);
+        given_back = give_back(aux, given_back, done);
     }
-    end_stream(&filling, &aux->queues.data[aux->fragments.data[fragments->data[0]].queue]);
+    end_stream(&filling, first_queue);
     free(filling.since);
     csp_vec_free(&filling.pieces);
     return contents;

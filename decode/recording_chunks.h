@@ -16,7 +16,8 @@ struct csp_stream_contents {
 };
 
 /* Puts the trace of fragments, of which there are some, into chunks of `stream`, whose lists of
- * pieces live in `arena`. There may be many: they are looked at once. */
+ * pieces live in `arena`. There may be many: they are looked at once, and what is in order from the
+ * first of all on may not be looked at any more then (csp_big_vec_done). */
 struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
                                            const struct csp_auxtrace *aux,
                                            const csp_fragment_list *fragments,
