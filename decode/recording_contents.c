@@ -85,8 +85,8 @@ static void note_all(struct csp_recording_contents *contents, const struct csp_p
     struct csp_record record;
     while (csp_records_next(records, &record) > 0)
         note_record(contents, reader, &record);
-    contents->lost_bytes = csp_records_counts(records)->lost_bytes;
-    contents->cut_offset = csp_records_counts(records)->cut_offset;
+    contents->lost_bytes += csp_records_counts(records)->lost_bytes;
+    contents->cut_offset += csp_records_counts(records)->cut_offset;
 }
 
 /* ---- sections ---- */
@@ -113,7 +113,7 @@ struct reading {
     struct csp_recording_contents *contents;
     const struct csp_perfdata *reader;
     struct csp_sections *sections;
-    struct csp_recording_contents *parts; /* by slot */
+    struct csp_recording_contents *parts; /* by slot; null: a thread that is alone needs none */
     struct csp_diag *diag;
 };
 
@@ -124,7 +124,7 @@ static void read_section(void *user, size_t number, unsigned worker, unsigned sl
     (void)worker;
     if (!records)
         return;
-    note_all(&reading->parts[slot], reading->reader, records);
+    note_all(reading->parts ? &reading->parts[slot] : reading->contents, reading->reader, records);
     csp_sections_close(reading->sections, records);
 }
 
@@ -135,14 +135,15 @@ static int take_section(void *user, size_t number, unsigned slot)
     struct reading *reading = user;
     if (number % GIVEN_BACK == GIVEN_BACK - 1)
         csp_sections_done(reading->sections, number + 1 - GIVEN_BACK, GIVEN_BACK);
-    append(reading->contents, &reading->parts[slot]);
+    if (reading->parts)
+        append(reading->contents, &reading->parts[slot]);
     return 0;
 }
 
 static void read_sections(struct reading *reading, unsigned threads)
 {
-    unsigned slots = csp_ordered_slots(threads);
-    reading->parts = csp_calloc(slots, sizeof *reading->parts);
+    unsigned slots = threads > 1 ? csp_ordered_slots(threads) : 0;
+    reading->parts = slots ? csp_calloc(slots, sizeof *reading->parts) : NULL;
     csp_ordered_run(&(struct csp_ordered){.count = csp_sections_most(reading->sections),
                                           .threads = threads,
                                           .work = read_section,
