@@ -59,17 +59,11 @@ static bool lost_at_end(const struct csp_aux_fragment *fragment, const struct cs
 static uint32_t take_pieces(struct filling *filling, const struct csp_aux_fragment *fragment,
                             uint32_t number, struct csp_chunk *chunk)
 {
-    uint32_t count = csp_aux_piece_count(fragment);
     struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, number), before;
-    if (count == 1) { /* as most often */
-        chunk->data = piece.data;
-        chunk->size = piece.size;
-        return 1;
-    }
     filling->pieces.len = 0;
     do {
         csp_vec_push(&filling->pieces, (struct csp_trace_piece){piece.data, piece.size});
-        if (++number == count)
+        if (++number == csp_aux_piece_count(fragment))
             break;
         before = piece;
         piece = csp_aux_piece(filling->aux, fragment, number);
@@ -78,41 +72,51 @@ static uint32_t take_pieces(struct filling *filling, const struct csp_aux_fragme
     return number;
 }
 
-/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
- * Returns how many bytes there are. */
-static uint64_t add_chunks(struct filling *filling, uint32_t number)
+/* Puts pieces of a fragment, from `number` on, into a chunk. Returns the number of the first that
+ * is not in it. */
+static uint32_t add_chunk(struct filling *filling, const struct csp_aux_fragment *fragment,
+                          uint32_t number, bool lost)
 {
-    uint64_t bytes = 0;
+    struct csp_stream *stream = filling->stream;
+    struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, number);
+    bool goes_on = !number && continues(filling, fragment);
+    csp_big_vec_reserve(&stream->chunks, 1);
+    struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len++];
+    *chunk = (struct csp_chunk){
+        .data = piece.data, /* of a single piece, as most often */
+        .size = piece.size,
+        .time = fragment->time,
+        .since = filling->since[fragment->queue],
+        .pid = fragment->pid,
+        .tid = fragment->tid,
+        .lost = lost,
+        .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
+        .continues = goes_on,
+        .unsure = fragment->after_loss,
+    };
+    filling->since[fragment->queue] = fragment->time ? fragment->time : UINT64_MAX;
+    return csp_aux_piece_count(fragment) == 1 ? 1 : take_pieces(filling, fragment, number, chunk);
+}
+
+/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
+static void add_chunks(struct filling *filling, uint32_t number)
+{
     const struct csp_aux_fragment *fragment = &filling->aux->fragments.data[number];
     uint32_t count = csp_aux_piece_count(fragment);
-    uint64_t *since = &filling->since[fragment->queue];
     if (!count) { /* there was no room at all */
         if (filling->stream->chunks.len && fragment->raw)
             last_chunk(filling)->lost = true;
-        return 0;
+        return;
     }
     struct csp_aux_piece last = csp_aux_piece(filling->aux, fragment, count - 1);
+    bool lost = lost_at_end(fragment, &last);
     for (uint32_t i = 0; i < count;) {
         if (i)
             last_chunk(filling)->lost = true;
-        struct csp_chunk chunk = {
-            .time = fragment->time,
-            .since = *since,
-            .pid = fragment->pid,
-            .tid = fragment->tid,
-            .lost = lost_at_end(fragment, &last),
-            .holes = fragment->flags & (CSP_AUX_PARTIAL | CSP_AUX_COLLISION),
-            .continues = !i && continues(filling, fragment),
-            .unsure = fragment->after_loss,
-        };
-        i = take_pieces(filling, fragment, i, &chunk);
-        csp_big_vec_push(&filling->stream->chunks, chunk);
-        bytes += chunk.size;
-        *since = fragment->time ? fragment->time : UINT64_MAX;
+        i = add_chunk(filling, fragment, i, lost);
     }
     filling->last = number;
     filling->end = last;
-    return bytes;
 }
 
 /* What is stored behind the queue's last piece and not announced may be the rest of its window, if
@@ -168,7 +172,8 @@ struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
         if (queue != last_queue)
             note_ring(&contents, aux->queues.data[queue].idx);
         last_queue = queue;
-        contents.bytes += add_chunks(&filling, fragments->data[i]);
+        contents.bytes += csp_auxtrace_found(aux, &aux->fragments.data[fragments->data[i]]);
+        add_chunks(&filling, fragments->data[i]);
         given_back = give_back(aux, given_back, done);
     }
     end_stream(&filling, first_queue);
