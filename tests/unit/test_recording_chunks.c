@@ -118,11 +118,50 @@ static void raw(void **state)
           "[0-10 0 100 lost]");
 }
 
+/* More than a page's worth of fragments, which give their memory back as long as they are in
+ * order: what is not in the stream yet stays. */
+static void check_many(uint32_t swapped)
+{
+    enum { MANY = 100000 };
+    struct csp_auxtrace aux = {0};
+    struct csp_stream stream = {.formatted = true};
+    struct csp_arena arena = {0};
+    csp_fragment_list list = {0};
+    for (uint32_t i = 0; i < MANY; i++) {
+        const struct fragment fragment = {i + 1, i, i + 1, {{0, 1}}};
+        csp_big_vec_push(&list, i);
+        add_fragment(&aux, &fragment, false);
+    }
+    list.data[swapped] = swapped + 1;
+    list.data[swapped + 1] = swapped;
+    csp_vec_push(&aux.queues, (struct csp_aux_queue){.fragment_count = MANY, .end = MANY});
+    struct csp_stream_contents contents = csp_stream_fill(&stream, &aux, &list, &arena);
+    assert_int_equal(contents.bytes, MANY);
+    assert_int_equal(stream.chunks.len, MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_int_equal(stream.chunks.data[i].time, list.data[i] + 1);
+        assert_int_equal(stream.chunks.data[i].size, 1);
+    }
+    csp_auxtrace_free(&aux);
+    csp_arena_free(&arena);
+    csp_big_vec_free(&stream.chunks);
+    csp_big_vec_free(&list);
+}
+
+static void many(void **state)
+{
+    (void)state;
+    check_many(99998);
+    check_many(40000);
+    check_many(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_frames),
         cmocka_unit_test(raw),
+        cmocka_unit_test(many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
