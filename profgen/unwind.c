@@ -6,6 +6,7 @@
 #include "base/shares.h"
 #include "profgen/sample_history.h"
 #include "profgen/sample_order.h"
+#include "profgen/unwind_join.h"
 #include "profgen/unwind_step.h"
 
 #include <stdlib.h>
@@ -348,21 +349,6 @@ static void unwind_chunk(struct csp_unwinding *worker, size_t first, size_t end)
     }
 }
 
-/* What is counted. Neither has anything to do with the other, so that two threads can do the same
- * for both at once. */
-enum { RANGES, BRANCHES, KINDS };
-
-static struct csp_counter_log *log_of(struct csp_unwinding *worker, unsigned kind)
-{
-    return kind == RANGES ? &worker->unwinder.ranges : &worker->unwinder.branches;
-}
-
-static struct csp_counter_table *table_of(const struct csp_unwinding *worker, unsigned kind)
-{
-    struct csp_counters *counters = worker->unwinder.counters;
-    return kind == RANGES ? &counters->ranges : &counters->branches;
-}
-
 static void run(void *user, unsigned id)
 {
     struct csp_unwinding *worker = ((struct csp_unwinding **)user)[id];
@@ -372,68 +358,6 @@ static void run(void *user, unsigned id)
         unwind_chunk(worker, samples * chunk / chunks->count,
                      samples * (chunk + 1) / chunks->count);
     count_steps(worker);
-}
-
-/* Becoming one: all take their counts to the first. */
-struct joining {
-    struct csp_unwinding **workers;
-    unsigned count;
-    struct csp_context_numbers *numbers; /* of each but the first's contexts */
-};
-
-static void number_contexts(const struct joining *joining)
-{
-    struct csp_counters *counters = joining->workers[0]->unwinder.counters;
-    for (unsigned i = joining->count; --i;) {
-        joining->numbers[i].known = (uint32_t)counters->contexts.len;
-        joining->numbers[i].contexts =
-            csp_counters_merge_contexts(counters, joining->workers[i]->unwinder.counters);
-    }
-}
-
-/* The first task numbers contexts, each of the others settles a log. */
-static void prepare(void *user, unsigned task)
-{
-    const struct joining *joining = user;
-    if (!task)
-        number_contexts(joining);
-    else
-        csp_counter_log_settle(log_of(joining->workers[(task - 1) / KINDS], (task - 1) % KINDS));
-}
-
-/* What was numbered first is taken first. */
-static void join_kind(void *user, unsigned kind)
-{
-    const struct joining *joining = user;
-    struct csp_unwinding *first = joining->workers[0];
-    for (unsigned i = joining->count; --i;) {
-        struct csp_unwinding *other = joining->workers[i];
-        uint32_t *spans = csp_counters_merge_spans(table_of(first, kind), table_of(other, kind));
-        csp_counter_log_take(log_of(first, kind), log_of(other, kind), joining->numbers[i], spans);
-        free(spans);
-    }
-    csp_counter_log_end(log_of(first, kind), table_of(first, kind));
-}
-
-static void join(const struct joining *joining, unsigned threads)
-{
-    csp_parallel_tasks(threads, 1 + KINDS * joining->count, prepare, (void *)(uintptr_t)joining);
-    csp_parallel_tasks(threads, KINDS, join_kind, (void *)(uintptr_t)joining);
-}
-
-static void add_stats(struct csp_unwind_stats *stats, const struct csp_unwind_stats *other)
-{
-    stats->ranges += other->ranges;
-    stats->ranges_counted += other->ranges_counted;
-    stats->ranges_external += other->ranges_external;
-    stats->ranges_half_external += other->ranges_half_external;
-    stats->ranges_impossible += other->ranges_impossible;
-    stats->partial_ranges += other->partial_ranges;
-    stats->partial_ranges_impossible += other->partial_ranges_impossible;
-    stats->branches += other->branches;
-    stats->calls_off_chain += other->calls_off_chain;
-    stats->returns_to_no_call += other->returns_to_no_call;
-    stats->restored_frames += other->restored_frames;
 }
 
 static void free_worker(struct csp_unwinding *worker)
@@ -492,16 +416,15 @@ void csp_unwinding_pause(struct csp_unwinding *unwinding)
 void csp_unwinding_end(struct csp_unwinding **unwindings, unsigned count,
                        struct csp_unwind_stats *stats)
 {
-    struct joining joining = {unwindings, count, csp_calloc(count, sizeof *joining.numbers)};
-    for (unsigned i = 0; i < count; i++)
-        count_steps(unwindings[i]);
-    join(&joining, unwindings[0]->options.threads);
+    struct csp_unwinder **unwinders = csp_calloc(count, sizeof(struct csp_unwinder *));
     for (unsigned i = 0; i < count; i++) {
-        add_stats(stats, &unwindings[i]->stats);
-        free_worker(unwindings[i]);
-        free((void *)(uintptr_t)joining.numbers[i].contexts);
+        count_steps(unwindings[i]);
+        unwinders[i] = &unwindings[i]->unwinder;
     }
-    free(joining.numbers);
+    csp_unwinders_join(unwinders, count, unwindings[0]->options.threads, stats);
+    for (unsigned i = 0; i < count; i++)
+        free_worker(unwindings[i]);
+    free(unwinders);
 }
 
 void csp_unwind(struct csp_program *program, const struct csp_sample_set *set,
