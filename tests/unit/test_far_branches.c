@@ -281,7 +281,7 @@ static void branches_are_those_that_ran(void **state)
     }
     print_message("%zu late branches, %zu the first of a stretch; %zu large stretches\n", late,
                   far_firsts, large);
-    /* Or this test shows nothing. Late branches that are not the first are in a stretch that cannot
+    /* Or this test shows nothing. Late branches that are not the first are in a segment that cannot
      * be packed. */
     assert_true(large > SEEDS && far_firsts > SEEDS && late > far_firsts + SEEDS);
 }

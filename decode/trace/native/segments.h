@@ -78,8 +78,8 @@ struct csp_segment {
     uint64_t packets; /* its atom packets, the oldest in the lowest byte; 0: this is none */
     csp_segment_start start;
     csp_segment_sums sums;
-    uint32_t last;         /* the block that it ends with, and from bit 31 on how that came out */
-    uint32_t link;         /* what follows that */
+    uint32_t last; /* the block that it ends with, and from bit 31 on how that came out */
+    uint32_t link; /* what follows that */
 };
 
 /* Where ranges are told: the number of each. */
@@ -91,8 +91,9 @@ static inline uint32_t *csp_segment_ways(const struct csp_segment *segment)
 /* Where branches are told: each, in the order in which they were taken. */
 struct csp_segment_branches {
     uint32_t begin; /* where the first range begins, in bytes from the start of the code */
-    uint32_t start : 31; /* in words: where the last branch led, but for one that ends the segment */
-    uint32_t taken : 1;  /* whether one does */
+    uint32_t start
+        : 31;           /* in words: where the last branch led, but for one that ends the segment */
+    uint32_t taken : 1; /* whether one does */
     /* The first one's run is from `begin` on. Of one that the segment ends with it is not known
      * where it leads: its distance is that to the start of the code. */
     csp_branch_code codes[];

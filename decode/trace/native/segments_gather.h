@@ -178,6 +178,8 @@ static INLINE void add_segment(struct csp_segments *segments, struct gathering *
     key->link = CSP_BLOCK_INDIRECT;
     key->segment = csp_segment_at(segments, csp_segment_place(key), sums_up);
     __builtin_prefetch(key->segment);
+    if (!sums_up) /* what is told of it goes on in the next line */
+        __builtin_prefetch((const char *)key->segment + 64);
 }
 
 static INLINE uint32_t keys_of(const struct csp_segments *segments,

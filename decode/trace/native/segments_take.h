@@ -135,7 +135,8 @@ _Static_assert((PACKED_MOST + CSP_SEGMENT_RANGES + CSP_SEGMENT_CODES) * sizeof(c
 struct packing {
     csp_branch_code *next;
     uint32_t start; /* where execution goes on behind the last one that is complete */
-    uint32_t taken; /* whether the one before `next` is not: where it leads, the next segment tells */
+    uint32_t
+        taken; /* whether the one before `next` is not: where it leads, the next segment tells */
 };
 
 static INLINE void copy_codes(csp_branch_code *to, const csp_branch_code *codes, uint32_t count)
@@ -173,9 +174,10 @@ static INLINE bool pack_segment(struct packing *packing, const struct csp_segmen
 
 /* Tells what it can of the segments [key, end), which lie in one region, as one element with the
  * branches between its ranges. Returns behind the last one. */
-static INLINE const struct csp_segment_key *
-tell_packed(const struct csp_walker *walker, const struct csp_region *region,
-            const struct csp_segment_key *key, const struct csp_segment_key *end)
+static INLINE const struct csp_segment_key *tell_packed(const struct csp_walker *walker,
+                                                        const struct csp_region *region,
+                                                        const struct csp_segment_key *key,
+                                                        const struct csp_segment_key *end)
 {
     struct csp_element_batch *batch = walker->out;
     csp_element_batch_reserve(batch, CSP_ELEMENT_BATCH / 2);
@@ -311,8 +313,8 @@ const uint8_t *CSP_SEGMENTS_TAKE(struct csp_segments *segments, struct csp_walke
         const uint8_t *behind = at;
         switch (segments->tells) { /* each has a build of its own */
         case CSP_SEGMENTS_RANGES:
-            behind = take_stretch(segments, walker, word, reader, takes_stamps,
-                                  CSP_SEGMENTS_RANGES, at, end);
+            behind = take_stretch(segments, walker, word, reader, takes_stamps, CSP_SEGMENTS_RANGES,
+                                  at, end);
             break;
         case CSP_SEGMENTS_BRANCHES:
             behind = take_stretch(segments, walker, word, reader, takes_stamps,
