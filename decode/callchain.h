@@ -55,8 +55,8 @@ enum csp_callchain_repair {
 typedef CSP_VEC(uint64_t) csp_frames;
 
 /* Writes the repaired stack of user frames, leaf first, to `out` (its storage is reused). `turns`
- * are those of the window (CSP_TURNS), oldest first. `chain` is the recorded one: the PC, then
- * return addresses. `lr` is 0 when it was not recorded. */
+ * are those of the window (decode/history.h), oldest first. `chain` is the recorded one: the PC,
+ * then return addresses. `lr` is 0 when it was not recorded. */
 unsigned csp_callchain_repair(const csp_branches *turns, const uint64_t *chain, uint32_t chain_len,
                               uint64_t lr, const struct csp_unwind_tables *tables, csp_frames *out);
 

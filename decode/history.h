@@ -23,13 +23,8 @@ void csp_stretch_fetch(const struct csp_windows *list, const struct csp_window *
 
 typedef CSP_VEC(struct csp_branch) csp_branches;
 
-/* The kinds of branches that open or close calls, as bits: one from a register may be a longjmp. */
-enum {
-    CSP_TURNS = 1 << CSP_BRANCH_CALL | 1 << CSP_BRANCH_INDIRECT_CALL | 1 << CSP_BRANCH_RETURN |
-                1 << CSP_BRANCH_INDIRECT
-};
-
-/* The same by kind, to be added. */
+/* Turns are the branches that open or close calls, by kind: one from a register may be a longjmp.
+ * A number, to be added. */
 static const uint8_t csp_is_turn[CSP_BRANCH_EXCEPTION + 1] = {
     [CSP_BRANCH_CALL] = 1,
     [CSP_BRANCH_INDIRECT] = 1,
@@ -37,7 +32,7 @@ static const uint8_t csp_is_turn[CSP_BRANCH_EXCEPTION + 1] = {
     [CSP_BRANCH_RETURN] = 1,
 };
 
-/* Visits the branches of a stretch, oldest first, and picks out those of CSP_TURNS: there are
+/* Visits the branches of a stretch, oldest first, and picks out the turns: there are
  * hundreds in a window, and each pass over them is felt. Inlined, so that the visitor is, too. */
 static inline __attribute__((always_inline)) void
 csp_stretch_visit(const struct csp_stretch *stretch, csp_branches *turns,

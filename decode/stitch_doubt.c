@@ -17,12 +17,17 @@ static void doubt_loners(const struct csp_stitch_state *state, struct csp_stitch
     }
 }
 
+enum { LOOK_AT_MOST = 256 };
+
+/* Whether a pause may have closed a window, though the fitted times exclude it. What they do not
+ * exclude was weighed already. */
 static bool may_pair(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
     const struct csp_stitch_window *w = &state->stream->windows[window];
     const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    return !state->bounds[window].broken && !pc_contradicts(w, p) && context_agrees(w, p) &&
-           may_fit_in_time(state, window, pause);
+    bool fits = within(&state->bounds[window], p->time) && lag_fits(state, window, pause);
+    return !fits && !state->bounds[window].broken && !pc_contradicts(w, p) &&
+           context_agrees(w, p) && may_fit_in_time(state, window, pause);
 }
 
 static void tell_ambiguous(struct csp_stitch_pair *pair)
@@ -49,10 +54,13 @@ static bool may_have_another_pause(const struct csp_stitch_state *state, uint32_
 {
     const struct csp_stitch_pause *pauses = state->stream->pauses;
     const struct csp_stitch_bounds *bounds = &state->bounds[window];
+    uint32_t first = pause > LOOK_AT_MOST ? pause - LOOK_AT_MOST : 0;
+    uint32_t last = state->stream->pause_len - pause > LOOK_AT_MOST ? pause + LOOK_AT_MOST
+                                                                    : state->stream->pause_len;
     bool any = false;
-    for (uint32_t j = pause; j-- > 0 && pauses[j].time + state->doubt >= bounds->early;)
+    for (uint32_t j = pause; j-- > first && pauses[j].time + state->doubt >= bounds->early;)
         any |= doubt_pause(state, window, j, pairs);
-    for (uint32_t j = pause + 1; j < state->stream->pause_len; j++) {
+    for (uint32_t j = pause + 1; j < last; j++) {
         if (pauses[j].time > bounds->late && pauses[j].time - bounds->late > state->doubt)
             break;
         any |= doubt_pause(state, window, j, pairs);
@@ -65,14 +73,16 @@ static bool may_have_another_window(const struct csp_stitch_state *state, uint32
                                     uint32_t pause)
 {
     uint64_t time = state->stream->pauses[pause].time, doubt = state->doubt;
-    for (uint32_t i = window; i-- > 0;) {
+    uint32_t first = window > LOOK_AT_MOST ? window - LOOK_AT_MOST : 0;
+    uint32_t last = state->stream->window_len - window > LOOK_AT_MOST ? window + LOOK_AT_MOST
+                                                                      : state->stream->window_len;
+    for (uint32_t i = window; i-- > first;) {
         if (time > state->bounds[i].late && time - state->bounds[i].late > doubt)
             break;
         if (may_pair(state, i, pause))
             return true;
     }
-    for (uint32_t i = window + 1;
-         i < state->stream->window_len && state->bounds[i].early <= time + doubt; i++)
+    for (uint32_t i = window + 1; i < last && state->bounds[i].early <= time + doubt; i++)
         if (may_pair(state, i, pause))
             return true;
     return false;

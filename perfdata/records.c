@@ -313,7 +313,7 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
     records->first = section->ordinal;
     records->limit = section->limit;
     records->fetches = section->limit != section->end; /* whoever found where it ends has done so */
-    records->expected_to = UINT64_MAX;
+    records->expected_to = UINT64_MAX;                 /* fetching does as much */
     records->is_section = true;
     for (size_t i = 0; i < id_index_count; i++) {
         csp_record_split(&record, id_indexes[i], csp_load16(id_indexes[i] + 6));

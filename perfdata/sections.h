@@ -2,9 +2,10 @@
  *
  * Where a record ends only its beginning tells, so somebody has to hop from one to the next; but
  * that is a tenth of what reading them costs. Whoever wants a section hops as far as its end, while
- * others read those before it. A thread that is alone reads it right away, which finds its end, too:
- * hopping waits for memory, and while records are read others can be brought. Which CPU an event was opened for (ID_INDEX) may be told further
- * behind than a section that needs it: then all have to be read once more.
+ * others read those before it. A thread that is alone reads it right away, which finds its end,
+ * too: hopping waits for memory, and while records are read others can be brought. Which CPU an
+ * event was opened for (ID_INDEX) may be told further behind than a section that needs it: then all
+ * have to be read once more.
  */
 #ifndef CSP_PERFDATA_SECTIONS_H
 #define CSP_PERFDATA_SECTIONS_H

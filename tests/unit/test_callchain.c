@@ -27,7 +27,7 @@ static void check(const struct chain_case *c)
 {
     csp_branches turns = {0};
     for (uint32_t i = 0; i < MAX; i++)
-        if (CSP_TURNS >> c->branches[i].kind & 1)
+        if (csp_is_turn[c->branches[i].kind])
             csp_vec_push(&turns, c->branches[i]);
     uint32_t len = 0;
     while (len < MAX && c->chain[len])

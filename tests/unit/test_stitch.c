@@ -438,6 +438,27 @@ static void by_fitted_times_a_sample_at_the_same_place_may_be_the_one(void **sta
     check(&c);
 }
 
+/* Windows without a time of their own, in an AUX record of many: how good the fit of the others is
+ * has nothing to do with them, and the order of their PCs tells. */
+static void fitted_times_say_nothing_of_windows_without_a_time(void **state)
+{
+    enum { TIMED = 10, COUNT = 14 };
+    struct stream_case c = {.window_len = COUNT, .pause_len = COUNT, .resume_len = COUNT};
+    (void)state;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t time = 10000 * (i + 1), place = i < TIMED ? i * 4 : 0x100 + i % 2 * 4;
+        c.windows[i] = (struct csp_stitch_window){.start_pc = 0x1000 + place,
+                                                  .end_pc = 0x2000 + place,
+                                                  .last_time = i < TIMED ? 5000000 + time : 0,
+                                                  .record_time = 200000};
+        c.resumes[i] = (struct csp_stitch_resume){time - 600, 0x1000 + place};
+        c.pauses[i] = (struct csp_stitch_pause)P(time + i % 3, 0x2000 + place);
+        c.expected[i].window = (int)i;
+        c.expected[i].verdict = i < TIMED ? CSP_VERDICT_EXACT : CSP_VERDICT_ORDER;
+    }
+    check(&c);
+}
+
 /* Too long before the pause for the lag that the times tell of; but nothing else is known to have
  * run since the switch. */
 static void a_window_behind_a_switch_may_have_run_last(void **state)
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_switch_about_the_end_of_a_window_may_have_ended_it),
         cmocka_unit_test(by_fitted_times_any_switch_since_the_resume_may_have_ended_a_window),
         cmocka_unit_test(by_fitted_times_a_sample_at_the_same_place_may_be_the_one),
+        cmocka_unit_test(fitted_times_say_nothing_of_windows_without_a_time),
         cmocka_unit_test(a_window_behind_a_switch_may_have_run_last),
         cmocka_unit_test(without_a_resume_the_trace_was_off),
         cmocka_unit_test(where_samples_were_lost_the_last_resume_is_not_known),

@@ -159,8 +159,8 @@ struct csp_segments {
     uint32_t ways[CSP_STRETCH_WAYS + CSP_SEGMENT_WAYS];
     uint32_t used; /* words */
     /* What is remembered, by hash: sums in the place itself, so that one line of the cache is read
-     * for each; with ranges one behind the other, and where. A later one takes the place, and what
-     * was there that beside. */
+     * for each; with ranges or branches one behind the other, and where. A later one takes the
+     * place, and what was there that beside. */
     union {
         struct csp_segment sums[1 << CSP_SEGMENT_PLACES_BITS];
         struct {

@@ -168,7 +168,7 @@ static INLINE bool pack_segment(struct packing *packing, const struct csp_segmen
     codes[0] += csp_branch_code_of(before, 0, 0);
     packing->next = codes + count;
     packing->taken = branches->taken;
-    packing->start = count > packing->taken ? 4 * branches->start : start;
+    packing->start = count > packing->taken ? 4 * (uint32_t)branches->start : start;
     return true;
 }
 
