@@ -32,10 +32,7 @@ static bool is_one_window(const struct csp_stitch_state *state, uint32_t window,
 
 static inline bool fits(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
 {
-    const struct csp_stitch_window *w = &state->stream->windows[window];
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    return !state->bounds[window].broken && !pc_contradicts(w, p) && context_agrees(w, p) &&
-           within(&state->bounds[window], p->time) && lag_fits(state, window, pause) &&
+    return may_be_pair(state, window, pause) && fits_in_time(state, window, pause) &&
            is_one_window(state, window, pause);
 }
 

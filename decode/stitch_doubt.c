@@ -21,13 +21,11 @@ enum { LOOK_AT_MOST = 256 };
 
 /* Whether a pause may have closed a window, though the fitted times exclude it. What they do not
  * exclude was weighed already. */
-static bool may_pair(const struct csp_stitch_state *state, uint32_t window, uint32_t pause)
+static bool is_barely_excluded(const struct csp_stitch_state *state, uint32_t window,
+                               uint32_t pause)
 {
-    const struct csp_stitch_window *w = &state->stream->windows[window];
-    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
-    bool fits = within(&state->bounds[window], p->time) && lag_fits(state, window, pause);
-    return !fits && !state->bounds[window].broken && !pc_contradicts(w, p) &&
-           context_agrees(w, p) && may_fit_in_time(state, window, pause);
+    return may_be_pair(state, window, pause) && !fits_in_time(state, window, pause) &&
+           may_fit_in_time(state, window, pause);
 }
 
 static void tell_ambiguous(struct csp_stitch_pair *pair)
@@ -41,7 +39,7 @@ static void tell_ambiguous(struct csp_stitch_pair *pair)
 static bool doubt_pause(const struct csp_stitch_state *state, uint32_t window, uint32_t pause,
                         struct csp_stitch_pair *pairs)
 {
-    if (!may_pair(state, window, pause))
+    if (!is_barely_excluded(state, window, pause))
         return false;
     if (pairs[pause].verdict == CSP_VERDICT_NONE)
         tell_ambiguous(&pairs[pause]);
@@ -79,11 +77,11 @@ static bool may_have_another_window(const struct csp_stitch_state *state, uint32
     for (uint32_t i = window; i-- > first;) {
         if (time > state->bounds[i].late && time - state->bounds[i].late > doubt)
             break;
-        if (may_pair(state, i, pause))
+        if (is_barely_excluded(state, i, pause))
             return true;
     }
     for (uint32_t i = window + 1; i < last && state->bounds[i].early <= time + doubt; i++)
-        if (may_pair(state, i, pause))
+        if (is_barely_excluded(state, i, pause))
             return true;
     return false;
 }

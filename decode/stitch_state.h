@@ -69,6 +69,23 @@ static inline bool lag_fits(const struct csp_stitch_state *state, uint32_t windo
     return lag >= state->lag.low && lag <= state->lag.high;
 }
 
+/* Whether they can be a pair by all but the times: what is broken gives no history. */
+static inline bool may_be_pair(const struct csp_stitch_state *state, uint32_t window,
+                               uint32_t pause)
+{
+    const struct csp_stitch_window *w = &state->stream->windows[window];
+    const struct csp_stitch_pause *p = &state->stream->pauses[pause];
+    return !state->bounds[window].broken && !pc_contradicts(w, p) && context_agrees(w, p);
+}
+
+/* … and by the times as they are. */
+static inline bool fits_in_time(const struct csp_stitch_state *state, uint32_t window,
+                                uint32_t pause)
+{
+    return within(&state->bounds[window], state->stream->pauses[pause].time) &&
+           lag_fits(state, window, pause);
+}
+
 /* Whether the times do not exclude them, however good the fit is. */
 static inline bool may_fit_in_time(const struct csp_stitch_state *state, uint32_t window,
                                    uint32_t pause)
