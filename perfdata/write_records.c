@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096, FLUSH_SIZE = 256 * 1024 };
+enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096, PACK_SIZE = 256 * 1024 };
 
 /* Records are put together where they are written or compressed from. */
 struct draft {
@@ -40,6 +40,15 @@ static void add_text(const struct draft *draft, const char *text)
     pad(draft);
 }
 
+/* Behind whole records. */
+static void hand_on(struct csp_writer *writer, const struct csp_buf *out)
+{
+    if (out == &writer->buffer)
+        csp_writer_settle(writer);
+    else if (out->len >= PACK_SIZE)
+        csp_writer_pack(writer);
+}
+
 /* Completes the record; false, and it is gone, when it is too long. */
 static bool end(const struct draft *draft, const char *what)
 {
@@ -52,8 +61,7 @@ static bool end(const struct draft *draft, const char *what)
     }
     uint16_t short_size = (uint16_t)size;
     memcpy(draft->out->data + draft->begin + 6, &short_size, 2);
-    if (draft->out->len >= FLUSH_SIZE)
-        csp_writer_flush(draft->writer);
+    hand_on(draft->writer, draft->out);
     return true;
 }
 
@@ -332,13 +340,8 @@ void csp_write_finished_round(struct csp_writer *writer)
 void csp_write_raw(struct csp_writer *writer, const void *record, size_t size)
 {
     struct csp_buf *out = csp_writer_out(writer, csp_load32(record));
-    if (out == &writer->buffer) {
-        csp_writer_put(writer, record, size);
-        return;
-    }
     csp_buf_add(out, record, size);
-    if (out->len >= FLUSH_SIZE)
-        csp_writer_pack(writer);
+    hand_on(writer, out);
 }
 
 /* ---- samples ---- */

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FLUSH_SIZE = 256 * 1024 };
+/* What is written at once and begins where large pages do, page caches keep in such pages: whoever
+ * maps the file later has a fraction of the page faults. */
+enum { PIECE = 2 << 20 };
 
 static void write_all(struct csp_writer *writer, const void *data, size_t size)
 {
@@ -28,28 +30,50 @@ static void write_all(struct csp_writer *writer, const void *data, size_t size)
     }
 }
 
-static void empty_buffer(struct csp_writer *writer)
+/* Of what waits, and `more` bytes behind it: as many as reach the end of the last piece. */
+static size_t whole_pieces(const struct csp_writer *writer, size_t more)
 {
-    write_all(writer, writer->buffer.data, writer->buffer.len);
-    writer->buffer.len = 0;
+    size_t first = PIECE - writer->written % PIECE, waiting = writer->buffer.len + more;
+    return waiting < first ? 0 : first + (waiting - first) / PIECE * PIECE;
+}
+
+static void write_from_buffer(struct csp_writer *writer, size_t size)
+{
+    struct csp_buf *buffer = &writer->buffer;
+    if (!size)
+        return;
+    write_all(writer, buffer->data, size);
+    buffer->len -= size;
+    memmove(buffer->data, buffer->data + size, buffer->len);
+}
+
+void csp_writer_settle(struct csp_writer *writer)
+{
+    write_from_buffer(writer, whole_pieces(writer, 0));
 }
 
 void csp_writer_flush(struct csp_writer *writer)
 {
     csp_writer_pack(writer);
-    empty_buffer(writer);
+    write_from_buffer(writer, writer->buffer.len);
     if (!writer->error)
         writer->whole = writer->written;
 }
 
+/* Pieces can end in the middle of a record. */
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
 {
-    if (writer->buffer.len + size > FLUSH_SIZE)
-        empty_buffer(writer); /* perhaps in the middle of a record */
-    if (size > FLUSH_SIZE)
-        write_all(writer, data, size);
-    else
-        csp_buf_add(&writer->buffer, data, size);
+    size_t whole = whole_pieces(writer, size), waiting = writer->buffer.len;
+    const char *at = data;
+    if (whole) {
+        size_t first = PIECE - (writer->written + waiting) % PIECE;
+        csp_buf_add(&writer->buffer, at, first);
+        write_from_buffer(writer, waiting + first);
+        write_all(writer, at + first, whole - waiting - first);
+        at += whole - waiting;
+        size -= whole - waiting;
+    }
+    csp_buf_add(&writer->buffer, at, size);
 }
 
 bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid)

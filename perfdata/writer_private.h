@@ -30,8 +30,10 @@ struct csp_writer {
     uint64_t auxtrace_info_offset; /* in the file; 0: not written */
 };
 
-/* Appends bytes to the file, past the buffer when there are many. */
+/* Appends bytes to the file. */
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size);
+/* Writes what of the buffer is enough to be written. */
+void csp_writer_settle(struct csp_writer *writer);
 /* Where a record of this type is to be put together: what is written before it comes before it. */
 struct csp_buf *csp_writer_out(struct csp_writer *writer, uint32_t type);
 /* Writes what waits to be compressed; so many bytes do. */

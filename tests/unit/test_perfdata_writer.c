@@ -3,6 +3,7 @@
 #include "written_recording.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 static void attributes_keep_their_fields_ids_and_names(void **state)
 {
@@ -411,6 +412,59 @@ static void trace_of_odd_size_is_filled_up_and_found_again(void **state)
     end_cleanly(&recording);
 }
 
+static void write_trace(struct recording *recording, const uint8_t *bytes, uint64_t offset,
+                        uint64_t size)
+{
+    csp_write_aux(recording->writer, &trace_id,
+                  &(struct csp_aux_event){offset, size, CSP_AUX_FORMAT_RAW});
+    csp_write_auxtrace(
+        recording->writer,
+        &(struct csp_auxtrace_event){
+            .size = size, .aux_offset = offset, .idx = 1, .tid = CSP_NO_TID, .cpu = 1},
+        bytes + offset);
+}
+
+static void trace_is_written_in_aligned_pieces_of_two_mebibytes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t trace, pieces; /* this much more is given, so many pieces are in the file then */
+    } cases[] = {{8, 0}, {0x1ff000, 0}, {0x2000, 1}, {0x200000, 2}, {0x5f0000, 4}, {0x10000, 5}};
+    enum { PIECE = 2 << 20, ALL = 0xa01008 };
+    static uint8_t bytes[ALL];
+    struct csp_auxtrace aux = {0};
+    struct recording recording;
+    struct csp_record record;
+    struct stat status;
+    uint64_t given = 0;
+    for (size_t i = 0; i < ALL; i++)
+        bytes[i] = (uint8_t)(i * 2654435761 >> 24);
+    begin(&recording);
+    csp_write_id_index(recording.writer, &(struct csp_id_index_event){12, 1, 1, CSP_NO_TID}, 1);
+    assert_int_equal(stat(recording.path, &status), 0);
+    uint64_t head = (uint64_t)status.st_size;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_trace(&recording, bytes, given, cases[i].trace);
+        given += cases[i].trace;
+        assert_int_equal(stat(recording.path, &status), 0);
+        assert_int_equal(status.st_size, cases[i].pieces ? cases[i].pieces * PIECE : head);
+    }
+    complete(&recording);
+    while (csp_records_next(recording.records, &record))
+        assert_int_equal(csp_auxtrace_add(&aux, &record, NULL), 0);
+    csp_auxtrace_finish(&aux, NULL);
+    assert_int_equal(aux.fragments.len, sizeof cases / sizeof *cases);
+    given = 0;
+    for (size_t i = 0; i < aux.fragments.len; i++) {
+        struct csp_aux_piece piece = csp_aux_piece(&aux, &aux.fragments.data[i], 0);
+        assert_int_equal(piece.size, cases[i].trace);
+        assert_memory_equal(piece.data, bytes + given, piece.size);
+        given += piece.size;
+    }
+    csp_auxtrace_free(&aux);
+    end_cleanly(&recording);
+}
+
 /* The recorder is killed: csp_writer_close is never called, only what was flushed is there. */
 static void a_killed_recorder_leaves_all_complete_records(void **state)
 {
@@ -462,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_sample_too_long_for_a_record_is_refused),
         cmocka_unit_test(trace_unit_configurations_round_trip),
         cmocka_unit_test(trace_of_odd_size_is_filled_up_and_found_again),
+        cmocka_unit_test(trace_is_written_in_aligned_pieces_of_two_mebibytes),
         cmocka_unit_test(a_killed_recorder_leaves_all_complete_records),
         cmocka_unit_test(a_full_disk_is_told_at_the_end),
     };
