@@ -131,7 +131,7 @@ static void read_section(void *user, size_t number, unsigned worker, unsigned sl
 static int take_section(void *user, size_t number, unsigned slot)
 {
     /* Each time, all processors that run threads of the process are told. */
-    enum { GIVEN_BACK = 4 };
+    enum { GIVEN_BACK = 16 };
     struct reading *reading = user;
     if (number % GIVEN_BACK == GIVEN_BACK - 1)
         csp_sections_done(reading->sections, number + 1 - GIVEN_BACK, GIVEN_BACK);
@@ -199,6 +199,10 @@ int csp_recording_contents_read(struct csp_recording_contents *contents,
     int error = 0;
     reading.sections = csp_sections_create(reader, threads <= 1);
     read_sections(&reading, threads);
+    if (csp_sections_start_over(reading.sections)) {
+        csp_recording_contents_free(contents);
+        read_sections(&reading, threads);
+    }
     if (csp_sections_are_compressed(reading.sections)) {
         start_over(&reading);
         error = csp_records_open(kept, reader, CSP_ORDER_TIME, diag);

@@ -86,6 +86,17 @@ static void read_build_ids(struct csp_perfdata *reader, const uint8_t *data, siz
         csp_reader_build_id(reader, record.misc, record.body, record.body_size);
 }
 
+/* u64 count, and as many entries: auxtrace_index__write, tools/perf/util/auxtrace.c. */
+static void read_auxtrace_index(struct csp_perfdata *reader, struct csp_cursor *at, size_t size)
+{
+    enum { ENTRY = 16 };
+    uint64_t count = csp_cursor_u64(at), most = size / ENTRY;
+    reader->auxtrace_index_len = count < most ? count : most;
+    reader->auxtrace_index = csp_cursor_take(at, ENTRY * reader->auxtrace_index_len);
+    if (!reader->auxtrace_index)
+        reader->auxtrace_index_len = 0;
+}
+
 /* Pairs of NUL-terminated texts; "event_type_info" has a line "name,type,config" for each event. */
 static void read_simpleperf_meta(struct csp_perfdata *reader, const uint8_t *data, size_t size)
 {
@@ -150,6 +161,9 @@ void csp_reader_feature(struct csp_perfdata *reader, unsigned feature, const uin
         break;
     case CSP_FEATURE_EVENT_DESC:
         read_event_names(reader, &at);
+        break;
+    case CSP_FEATURE_AUXTRACE:
+        read_auxtrace_index(reader, &at, size);
         break;
     case CSP_FEATURE_SAMPLE_TIME:
         info->first_sample_time = csp_cursor_u64(&at);

@@ -41,6 +41,9 @@ struct csp_perfdata {
     struct csp_event_id_place event_id;     /* by the first attribute */
     struct csp_map attr_of_id;              /* attribute number + 1 */
     CSP_VEC(struct csp_build_id_entry) build_ids;
+    const uint8_t *auxtrace_index; /* pairs of u64: where an AUXTRACE record is said to begin, and
+                                      its size */
+    uint64_t auxtrace_index_len;   /* pairs */
     struct csp_perfdata_info info;
     struct csp_arena arena; /* texts and ids */
     uint64_t id_bytes;      /* read so far: never more than the file has */

@@ -87,7 +87,7 @@ struct csp_record {
     const uint8_t *payload; /* AUXTRACE, HEADER_TRACING_DATA: the bytes that follow the record */
     uint64_t payload_size;
     uint64_t offset;  /* in the file; of the compressed record when it came out of one */
-    uint64_t ordinal; /* position in file order, decompressed records counted */
+    uint64_t ordinal; /* rises in file order; decompressed records have one each */
     /* Sample id fields: of samples, and of the kernel's records under sample_id_all. `ids` tells
      * which are there (enum csp_sample_type: TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER; the last
      * two kinds of id both land in `id`). The others are 0, or CSP_NO_TID for pid, tid and cpu; a

@@ -12,7 +12,7 @@
 /* A recording may grow this much when decompressed for sorting; real ones grow 3 to 30 times. */
 enum { EXPANSION_MAX = 256 };
 /* So much of the file is mapped at once and given back, and a record's size has 16 bits. */
-enum { EXPECTED = 4 << 20, RECORD_SIZE_MAX = 1 << 16 };
+enum { EXPECTED = 4 << 20, RECORD_SIZE_MAX = 1 << 16, RECORD_SIZE_MIN = 8 };
 
 struct csp_records {
     const struct csp_perfdata *reader;
@@ -34,6 +34,7 @@ struct csp_records {
     size_t consume; /* bytes of the record that was delivered last */
     struct csp_identifier identifier;
     bool is_section; /* knows all ID_INDEX records, and has no compressed ones */
+    bool is_told;    /* struct csp_section */
     /* CSP_ORDER_TIME. Records without a time come first. They lie between the others, which would
      * be no stretches without them. */
     CSP_VEC(struct csp_sort_entry) untimed, sorted;
@@ -310,10 +311,12 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
     struct csp_records *records = create(reader, section->begin, section->end, diag);
     struct csp_record record;
     records->order = CSP_ORDER_FILE;
-    records->first = section->ordinal;
+    records->first = section->begin / RECORD_SIZE_MIN;
     records->limit = section->limit;
-    records->fetches = section->limit != section->end; /* whoever found where it ends has done so */
-    records->expected_to = UINT64_MAX;                 /* fetching does as much */
+    /* Whoever hopped as far as its end has done so. */
+    records->fetches = section->limit != section->end || section->is_told;
+    records->is_told = section->is_told;
+    records->expected_to = UINT64_MAX; /* fetching does as much */
     records->is_section = true;
     for (size_t i = 0; i < id_index_count; i++) {
         csp_record_split(&record, id_indexes[i], csp_load16(id_indexes[i] + 6));
@@ -325,6 +328,15 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
 uint64_t csp_records_at(const struct csp_records *records)
 {
     return records->at;
+}
+
+bool csp_records_are_as_told(const struct csp_records *records)
+{
+    const struct csp_record_counts *counts = &records->counts;
+    bool tell_of_others = counts->by_type[CSP_RECORD_ID_INDEX] ||
+                          counts->by_type[CSP_RECORD_COMPRESSED] ||
+                          counts->by_type[CSP_RECORD_COMPRESSED2];
+    return !counts->lost_bytes && !(records->is_told && tell_of_others);
 }
 
 int csp_records_next(struct csp_records *records, struct csp_record *record)

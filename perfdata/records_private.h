@@ -6,8 +6,8 @@
 
 struct csp_section {
     uint64_t begin, end; /* in the file, at records' beginnings */
-    uint64_t limit;   /* none of its records begins there or behind: `end`, where that is known */
-    uint64_t ordinal; /* of its first record */
+    uint64_t limit; /* none of its records begins there or behind: `end`, where that is known */
+    bool is_told;   /* nobody has looked whether records end where it ends */
 };
 
 /* In CSP_ORDER_FILE. What the ID_INDEX records say holds for all of them. */
@@ -17,6 +17,10 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
                                              size_t id_index_count, struct csp_diag *diag);
 /* Where the next record begins in the file. */
 uint64_t csp_records_at(const struct csp_records *records);
+
+/* Of a section that was read: whether it ended where it was told to, without anything that concerns
+ * others. */
+bool csp_records_are_as_told(const struct csp_records *records);
 
 /* Has memory bring what lies ahead of `at`: where a record ends only its beginning tells, which
  * would have to be waited for each time. `*ahead`: up to where that was done; null at first. */

@@ -6,7 +6,8 @@
 
 enum {
     SECTION_BYTES = 1 << 20,
-    EXPECTED = 1 << 18, /* mapped ahead: others hop while it is made */
+    TOLD_BYTES = 1 << 22, /* of records, at most, that are taken for a section unseen */
+    EXPECTED = 1 << 18,   /* mapped ahead: others hop while it is made */
 };
 
 struct csp_sections {
@@ -14,10 +15,13 @@ struct csp_sections {
     pthread_mutex_t lock; /* of what follows */
     CSP_VEC(struct csp_section) found;
     CSP_VEC(const uint8_t *) id_indexes;
-    uint64_t at, ordinal; /* where nobody has been yet */
+    uint64_t at;          /* where nobody has been yet */
     uint64_t expected_to; /* csp_file_expect */
     bool is_at_end, is_compressed, was_told_late;
     bool is_alone;
+    bool trusts_index;                 /* struct csp_perfdata.auxtrace_index */
+    bool was_misled;                   /* by it; set by any thread */
+    size_t indexed;                    /* so many of its entries are of no more use */
     const struct csp_records *unfound; /* of the section that begins at `at` */
 };
 
@@ -27,6 +31,7 @@ struct csp_sections *csp_sections_create(const struct csp_perfdata *reader, bool
     sections->reader = reader;
     sections->at = reader->data_offset;
     sections->is_alone = is_alone;
+    sections->trusts_index = !is_alone && reader->auxtrace_index_len;
     pthread_mutex_init(&sections->lock, NULL);
     return sections;
 }
@@ -71,6 +76,8 @@ static void note(struct csp_sections *sections, const uint8_t *record)
 /* Has what lies ahead mapped, in turns with others that do: not while they wait to hop. */
 static void expect(struct csp_sections *sections)
 {
+    if (sections->trusts_index) /* hardly anybody does */
+        return;
     pthread_mutex_lock(&sections->lock);
     uint64_t begin = sections->at > sections->expected_to ? sections->at : sections->expected_to;
     uint64_t end = sections->at + EXPECTED;
@@ -81,33 +88,72 @@ static void expect(struct csp_sections *sections)
         csp_file_expect(sections->reader->file, begin, end - begin);
 }
 
-/* Hops as far as the end of the next section. What is damaged belongs to the last one. */
-static void find_next(struct csp_sections *sections)
+/* Hops over a record. One that is damaged is the last. */
+static void hop(struct csp_sections *sections)
 {
     const struct csp_perfdata *reader = sections->reader;
-    const uint8_t *ahead = NULL;
-    struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
-    while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
-        const uint8_t *at = reader->file->data + sections->at;
-        csp_records_fetch(&ahead, at);
-        uint64_t size = size_of(at, reader->data_end - sections->at);
-        if (size)
-            note(sections, at);
-        sections->at += size;
-        if (size > UINT16_MAX && sections->expected_to < sections->at)
-            sections->expected_to = sections->at;
-        sections->ordinal++;
-        sections->is_at_end = !size || sections->is_compressed;
+    const uint8_t *at = reader->file->data + sections->at;
+    uint64_t size = size_of(at, reader->data_end - sections->at);
+    if (size)
+        note(sections, at);
+    sections->at += size;
+    if (size > UINT16_MAX && sections->expected_to < sections->at)
+        sections->expected_to = sections->at;
+    sections->is_at_end = !size || sections->is_compressed;
+}
+
+/* Where the next record of trace begins behind `at`, as the index has it; UINT64_MAX: nowhere. */
+static uint64_t indexed_behind(struct csp_sections *sections, uint64_t at)
+{
+    const struct csp_perfdata *reader = sections->reader;
+    for (; sections->indexed < reader->auxtrace_index_len; sections->indexed++) {
+        uint64_t next = csp_load64(reader->auxtrace_index + 16 * sections->indexed);
+        if (next > at && next < reader->data_end)
+            return next;
     }
-    section.end = section.limit = sections->is_at_end ? reader->data_end : sections->at;
+    return UINT64_MAX;
+}
+
+/* Where the section at hand ends if the index is right, of which nothing but records of trace is
+ * looked at: whether it is comes out when the section is read. 0 when it tells nothing near. */
+static uint64_t end_by_index(struct csp_sections *sections)
+{
+    const struct csp_perfdata *reader = sections->reader;
+    uint64_t at = sections->at;
+    if (!sections->trusts_index || !sections->found.len) /* what concerns others comes first */
+        return 0;
+    while (at - sections->at < SECTION_BYTES) {
+        uint64_t size = size_of(reader->file->data + at, reader->data_end - at);
+        uint64_t next = indexed_behind(sections, at + (size ? size - 1 : 0));
+        if (!size || next - at - size > TOLD_BYTES)
+            return 0;
+        at = next;
+    }
+    return at;
+}
+
+/* Finds the end of the next section. What is damaged belongs to the last one. */
+static void find_next(struct csp_sections *sections)
+{
+    const uint8_t *ahead = NULL;
+    struct csp_section section = {.begin = sections->at};
+    uint64_t told = end_by_index(sections);
+    section.is_told = told;
+    sections->at = told ? told : sections->at;
+    while (sections->at - section.begin < SECTION_BYTES && !sections->is_at_end) {
+        csp_records_fetch(&ahead, sections->reader->file->data + sections->at);
+        hop(sections);
+    }
+    section.end = section.limit = sections->is_at_end ? sections->reader->data_end : sections->at;
     csp_vec_push(&sections->found, section);
 }
 
 static struct csp_records *open_section(const struct csp_sections *sections,
                                         const struct csp_section *section, struct csp_diag *diag)
 {
+    /* Whoever is misled is told when it is read once more. */
     return csp_records_open_section(sections->reader, section, sections->id_indexes.data,
-                                    sections->id_indexes.len, diag);
+                                    sections->id_indexes.len, sections->trusts_index ? NULL : diag);
 }
 
 /* Whether the next one is found by reading it. */
@@ -119,7 +165,7 @@ static bool is_found_by_reading(const struct csp_sections *sections, size_t numb
 static struct csp_records *open_unfound(struct csp_sections *sections, struct csp_diag *diag)
 {
     uint64_t at = sections->at, end = sections->reader->data_end;
-    struct csp_section section = {.begin = at, .end = end, .ordinal = sections->ordinal};
+    struct csp_section section = {.begin = at, .end = end};
     section.limit = end - at < SECTION_BYTES ? end : at + SECTION_BYTES;
     struct csp_records *records = open_section(sections, &section, diag);
     sections->unfound = records;
@@ -131,7 +177,7 @@ static struct csp_records *open_unfound(struct csp_sections *sections, struct cs
 static void end_unfound(struct csp_sections *sections, const struct csp_records *records)
 {
     const struct csp_record_counts *counts = csp_records_counts(records);
-    struct csp_section section = {.begin = sections->at, .ordinal = sections->ordinal};
+    struct csp_section section = {.begin = sections->at};
     sections->unfound = NULL;
     if (counts->by_type[CSP_RECORD_ID_INDEX] || counts->by_type[CSP_RECORD_COMPRESSED] ||
         counts->by_type[CSP_RECORD_COMPRESSED2] || counts->lost_bytes) {
@@ -139,7 +185,6 @@ static void end_unfound(struct csp_sections *sections, const struct csp_records 
         return;
     }
     sections->at = section.end = section.limit = csp_records_at(records);
-    sections->ordinal += counts->total;
     sections->is_at_end = sections->at == sections->reader->data_end;
     csp_vec_push(&sections->found, section);
 }
@@ -164,6 +209,8 @@ void csp_sections_close(struct csp_sections *sections, struct csp_records *recor
 {
     if (sections->is_alone && records == sections->unfound)
         end_unfound(sections, records);
+    if (sections->trusts_index && !csp_records_are_as_told(records))
+        __atomic_store_n(&sections->was_misled, true, __ATOMIC_RELAXED);
     csp_records_close(records);
 }
 
@@ -178,6 +225,18 @@ void csp_sections_done(struct csp_sections *sections, size_t first, size_t count
     }
     pthread_mutex_unlock(&sections->lock);
     csp_file_done(sections->reader->file, begin, end - begin);
+}
+
+bool csp_sections_start_over(struct csp_sections *sections)
+{
+    if (!sections->was_misled)
+        return false;
+    sections->trusts_index = sections->was_misled = false;
+    sections->is_at_end = sections->is_compressed = sections->was_told_late = false;
+    sections->found.len = sections->id_indexes.len = 0;
+    sections->expected_to = 0;
+    sections->at = sections->reader->data_offset;
+    return true;
 }
 
 bool csp_sections_are_compressed(const struct csp_sections *sections)

@@ -1,8 +1,9 @@
 /* The records of a file in sections, which several threads read at once, in file order.
  *
- * Where a record ends only its beginning tells, so somebody has to hop from one to the next; but
- * that is a tenth of what reading them costs. Whoever wants a section hops as far as its end, while
- * others read those before it. A thread that is alone reads it right away, which finds its end,
+ * Where a record ends only its beginning tells, so somebody has to hop from one to the next: whoever
+ * wants a section hops as far as its end, while others read those before it. A complete file has an
+ * index of its records of trace: there sections can begin, too, which is believed until one that is
+ * read ends elsewhere. A thread that is alone reads it right away, which finds its end,
  * too: hopping waits for memory, and while records are read others can be brought. Which CPU an
  * event was opened for (ID_INDEX) may be told further behind than a section that needs it: then all
  * have to be read once more.
@@ -29,6 +30,9 @@ void csp_sections_close(struct csp_sections *sections, struct csp_records *recor
 void csp_sections_done(struct csp_sections *sections, size_t first, size_t count);
 
 /* When all sections were read: … */
+/* whether all have to be read once more, because the index of the file was wrong, or because not
+ * all that concerns others is in the first section. They will be found by hopping then. */
+bool csp_sections_start_over(struct csp_sections *sections);
 /* whether there are compressed records. Then these sections do not have all, and only
  * csp_records_open does. */
 bool csp_sections_are_compressed(const struct csp_sections *sections);
