@@ -130,11 +130,8 @@ static void read_section(void *user, size_t number, unsigned worker, unsigned sl
 
 static int take_section(void *user, size_t number, unsigned slot)
 {
-    /* Each time, all processors that run threads of the process are told. */
-    enum { GIVEN_BACK = 16 };
     struct reading *reading = user;
-    if (number % GIVEN_BACK == GIVEN_BACK - 1)
-        csp_sections_done(reading->sections, number + 1 - GIVEN_BACK, GIVEN_BACK);
+    csp_sections_done(reading->sections, number + 1);
     if (reading->parts)
         append(reading->contents, &reading->parts[slot]);
     return 0;

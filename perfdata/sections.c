@@ -6,6 +6,7 @@
 
 enum {
     SECTION_BYTES = 1 << 20,
+    DONE_BYTES = 1 << 23, /* given back at once: all processors with threads of ours are told */
     TOLD_BYTES = 1 << 22, /* of records, at most, that are taken for a section unseen */
     EXPECTED = 1 << 18,   /* mapped ahead: others hop while it is made */
 };
@@ -17,6 +18,7 @@ struct csp_sections {
     CSP_VEC(const uint8_t *) id_indexes;
     uint64_t at;          /* where nobody has been yet */
     uint64_t expected_to; /* csp_file_expect */
+    uint64_t done_to;     /* csp_file_done; not locked: one thread at a time comes to it */
     bool is_at_end, is_compressed, was_told_late;
     bool is_alone;
     bool trusts_index;                 /* struct csp_perfdata.auxtrace_index */
@@ -214,17 +216,19 @@ void csp_sections_close(struct csp_sections *sections, struct csp_records *recor
     csp_records_close(records);
 }
 
-void csp_sections_done(struct csp_sections *sections, size_t first, size_t count)
+void csp_sections_done(struct csp_sections *sections, size_t count)
 {
-    uint64_t begin = 0, end = 0;
+    bool is_new_round = count == 1;
+    uint64_t begin = is_new_round ? sections->reader->data_offset : sections->done_to, end = begin;
     pthread_mutex_lock(&sections->lock);
-    size_t found = sections->found.len;
-    if (first < found) {
-        begin = sections->found.data[first].begin;
-        end = sections->found.data[count < found - first ? first + count - 1 : found - 1].end;
-    }
+    if (count && count <= sections->found.len)
+        end = sections->found.data[count - 1].end;
     pthread_mutex_unlock(&sections->lock);
-    csp_file_done(sections->reader->file, begin, end - begin);
+    if (end - begin >= DONE_BYTES) {
+        csp_file_done(sections->reader->file, begin, end - begin);
+        begin = end;
+    }
+    sections->done_to = begin;
 }
 
 bool csp_sections_start_over(struct csp_sections *sections)

@@ -25,9 +25,8 @@ size_t csp_sections_most(const struct csp_sections *sections);
 struct csp_records *csp_sections_open(struct csp_sections *sections, size_t number,
                                       struct csp_diag *diag);
 void csp_sections_close(struct csp_sections *sections, struct csp_records *records);
-/* `count` sections from `first` on were read, as many of them as there are, and their bytes will
- * not be read soon again. */
-void csp_sections_done(struct csp_sections *sections, size_t first, size_t count);
+/* The first `count` sections were read, and their bytes will not be read soon again. */
+void csp_sections_done(struct csp_sections *sections, size_t count);
 
 /* When all sections were read: … */
 /* whether all have to be read once more, because the index of the file was wrong, or because not
