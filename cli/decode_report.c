@@ -30,6 +30,16 @@ static void json_samples(struct csp_json *json, const struct csp_recording_sampl
     csp_json_signed(json, "sample_lag_limit_ns", stitch->clock.lag_limit);
 }
 
+/* What of the trace in AUXTRACE records is not among the bytes that were decoded, and why. */
+static void json_trace(struct csp_json *json, const struct csp_auxtrace *aux)
+{
+    csp_json_number(json, "stored_bytes", aux->stored_bytes);
+    csp_json_number(json, "announced_bytes", aux->announced_bytes);
+    csp_json_number(json, "missing_bytes", aux->missing_bytes);
+    csp_json_number(json, "unannounced_bytes", aux->unannounced_bytes);
+    csp_json_number(json, "repeated_bytes", aux->repeated_bytes);
+}
+
 void csp_decode_print_json(const struct decode *decode, double seconds)
 {
     const struct csp_window_stats *windows = &decode->stats.windows;
@@ -56,6 +66,8 @@ void csp_decode_print_json(const struct decode *decode, double seconds)
     csp_json_number(&json, "exceptions", windows->exceptions);
     csp_json_number(&json, "bad_packets", engine->bad_packets);
     csp_json_number(&json, "lost_bytes", engine->lost_bytes);
+    if (decode->recording)
+        json_trace(&json, csp_recording_auxtrace(decode->recording));
     if (decode->output.format == CSP_DECODE_SCRIPT)
         csp_json_number(&json, "empty_stacks", decode->output.empty_stacks);
     if (decode->output.format == CSP_DECODE_PERFDATA) {

@@ -194,6 +194,11 @@ int csp_recording_require_trace(const struct csp_recording *recording, struct cs
                         "%s: the trace cannot be decoded: the AUXTRACE_INFO record, which tells "
                         "how the trace units were configured, is missing",
                         path);
+    if (aux->unannounced_bytes)
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s: its trace (%s) cannot be decoded: the AUX records that tell what it "
+                        "is were lost when it was recorded",
+                        path, CSP_COUNTED(aux->unannounced_bytes, "byte"));
     return csp_fail(diag, CSP_ERR_INPUT,
                     "%s has no trace: the trace units were set up, but stored nothing that can be "
                     "decoded",

@@ -59,7 +59,6 @@ static void add_fragment(struct csp_auxtrace *aux, const struct csp_record *reco
                          .aux_size = event.aux_size,
                          .flags = (uint16_t)event.flags,
                          .raw = (event.flags & CSP_AUX_FORMAT_MASK) == CSP_AUX_FORMAT_RAW,
-                         .announced = true,
                          .ordinal = record->ordinal,
                      });
 }
@@ -152,9 +151,10 @@ static void tell(const struct csp_auxtrace *aux, struct csp_diag *diag)
                  path, CSP_COUNTED(aux->announced_bytes, "byte"), aux->missing_bytes,
                  aux->missing_fragments);
     if (aux->unannounced_bytes)
-        csp_note(diag, "%s: %s of trace %s not announced by any AUX record", path,
+        csp_note(diag, "%s: %s of trace %s not announced by any AUX record and %s not used", path,
                  CSP_COUNTED(aux->unannounced_bytes, "byte"),
-                 csp_by_count(aux->unannounced_bytes, "is", "are"));
+                 csp_by_count(aux->unannounced_bytes, "is", "are"),
+                 csp_by_count(aux->unannounced_bytes, "was", "were"));
     if (aux->malformed)
         csp_warn(diag, "%s: %s about trace %s malformed and %s not used", path,
                  CSP_COUNTED(aux->malformed, "record"), csp_by_count(aux->malformed, "is", "are"),

@@ -100,7 +100,6 @@ struct csp_aux_fragment {
     uint64_t ordinal : 44; /* records are in memory, of 8 bytes at least */
     bool is_whole : 1;     /* all that was announced is one piece */
     bool raw : 1;          /* no CoreSight frames */
-    bool announced : 1;    /* false: an AUXTRACE record without an AUX record */
     /* Records of its ring were lost since the AUX record before: maybe AUX records. */
     bool after_loss : 1;
     uint16_t flags; /* enum csp_aux_flag */
@@ -120,7 +119,8 @@ struct csp_aux_chunk; /* an AUXTRACE record */
 struct csp_aux_hw_id; /* an AUX_OUTPUT_HW_ID record */
 
 /* Zero-initialise, set `path`. A stored byte is delivered at most once: where snapshots overlap, by
- * the first AUX record that announces it. */
+ * the first AUX record that announces it. Where the recording has no AUX records and lost none, all
+ * that is stored is delivered as it is. */
 struct csp_auxtrace {
     const char *path; /* of the recording, for messages */
     enum csp_auxtrace_type type;
@@ -135,10 +135,9 @@ struct csp_auxtrace {
     uint64_t stored_bytes;      /* in AUXTRACE records */
     uint64_t missing_bytes;     /* announced, not stored */
     uint64_t missing_fragments; /* AUX records of which nothing is stored */
-    uint64_t
-        unannounced_bytes;   /* stored, not announced; delivered when the queue has no AUX record */
-    uint64_t repeated_bytes; /* in several AUX records (snapshots that overlap) */
-    uint64_t malformed;      /* AUX, AUXTRACE and HW_ID records that make no sense */
+    uint64_t unannounced_bytes; /* stored, not announced, not delivered */
+    uint64_t repeated_bytes;    /* in several AUX records (snapshots that overlap) */
+    uint64_t malformed;         /* AUX, AUXTRACE and HW_ID records that make no sense */
     uint64_t hw_id_unknown_cpu; /* HW_ID records of CPUs that AUXTRACE_INFO does not have */
 
     /* Private. */

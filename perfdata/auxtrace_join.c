@@ -224,8 +224,7 @@ static uint64_t fill_fragment(struct csp_auxtrace *aux, struct csp_aux_fragment 
     return found;
 }
 
-/* A queue without AUX records (perf before 4.1, or a trace unit that writes none): each chunk as
- * it is. */
+/* Of a recording without AUX records: each chunk as it is. */
 static void deliver_chunks(struct csp_auxtrace *aux, uint32_t queue,
                            const struct csp_aux_chunk *chunks, size_t count)
 {
@@ -280,9 +279,8 @@ static void note_order(struct csp_aux_queue *queue, const struct csp_aux_fragmen
 static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32_t number,
                          struct stream *stream, size_t fragment, size_t announced)
 {
-    size_t first = fragment;
     uint64_t found = 0;
-    aux->queues.data[number].fragment_first = (uint32_t)first;
+    aux->queues.data[number].fragment_first = (uint32_t)fragment;
     aux->queues.data[number].fragment_count = 0;
     for (; fragment < announced && is_next(aux, router, number, fragment); fragment++) {
         struct csp_aux_fragment *current = &aux->fragments.data[fragment];
@@ -292,10 +290,16 @@ static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32
         found += there;
         note_order(&aux->queues.data[number], current);
     }
-    if (fragment == first)
-        deliver_chunks(aux, number, stream->chunks, stream->count);
     aux->unannounced_bytes += aux->queues.data[number].bytes - found;
     return fragment;
+}
+
+/* Whether AUX records tell what trace there is, be they all lost. Where they do, trace that none of
+ * them announces is not used: whether it is in CoreSight frames and where a window ends is not
+ * known of it. */
+static bool has_announcements(const struct csp_auxtrace *aux, size_t announced)
+{
+    return announced || aux->losses.len;
 }
 
 /* Numbers the fragments of each queue, too, as long as they are in order. With a router, they are
@@ -312,7 +316,10 @@ static bool fill_queues(struct csp_auxtrace *aux, struct router *router)
         }
         if (stream.count)
             aux->queues.data[i].end = end_of_chunk(&stream, stream.count - 1);
-        fragment = fill_queue(aux, router, i, &stream, fragment, announced);
+        if (has_announcements(aux, announced))
+            fragment = fill_queue(aux, router, i, &stream, fragment, announced);
+        else
+            deliver_chunks(aux, i, stream.chunks, stream.count);
     }
     return fragment == announced;
 }

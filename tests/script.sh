@@ -51,3 +51,18 @@ def turned(context):
     return b"\x80" + 7 * b"\xff" if seen <= first or seen % 2 else context.group()
 sys.stdout.buffer.write(re.sub(b"\x00\xfe" + 6 * b"\xff", turned, sys.stdin.buffer.read()))' "$1"
 }
+
+# with_lost_aux_records: standard input, a recording that is not compressed, with LOST in place of its AUX records
+with_lost_aux_records() {
+    python3 -c '
+import struct, sys
+data = bytearray(sys.stdin.buffer.read())
+at, size = struct.unpack_from("<QQ", data, 40)
+end = at + size
+while at < end:
+    kind, misc, length = struct.unpack_from("<IHH", data, at)
+    if kind == 11:  # AUX: offset, size, flags; LOST: id, number
+        struct.pack_into("<IHHQQ", data, at, 2, misc, length, 0, 1)
+    at += length + (struct.unpack_from("<Q", data, at + 8)[0] if kind == 71 else 0)  # AUXTRACE
+sys.stdout.buffer.write(data)'
+}

@@ -66,6 +66,9 @@ if [ -e "$recording/perf.data" ]; then
     expect 3 'no trace is left in it: the file is damaged or cut short at offset 1400' \
         -q -i cut --symfs "$recording"
     expect 3 'nothing was decoded: /home/.*/sort (build-id ea6ce2d9.*--symfs' -i "$recording/perf.data"
+    with_lost_aux_records <"$recording/perf.data" >unannounced
+    expect 3 'its trace (37392 bytes) cannot be decoded: the AUX records that tell what it is were lost' \
+        -q -i unannounced --symfs "$recording"
     mkdir other
     cp "$recording/vdso.so" other/sort
     expect 3 'sort was recorded with build-id ea6ce2d9.*, but other/sort has 45b38da7' \

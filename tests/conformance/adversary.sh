@@ -141,6 +141,7 @@ kind free "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-win
     collision mid-packet skid clock-offset=54321 clock-drift=50
 kind short "nothing wrong" "$good"
 kind short "full ring" "$good" full-ring=0.3 lost-samples
+kind short "TRBE, full rings" "$seams" trbe=200000 full-ring=0.5 # of some, all AUX records are lost
 kind short "TRBE, offset" "$mixed" mid-packet=999 lost-samples full-ring lost-windows clock-offset=54321
 kind short "all, TRBE, drift" "$mixed" lost-samples full-ring throttling lost-windows lost-aux truncated \
     collision mid-packet skid clock-offset=54321 clock-drift=50

@@ -36,6 +36,13 @@ sort_ranges() {
     expect_number unmapped_ranges 0 "$work/json" sort
     expect_number bad_packets 0 "$work/json" sort
     expect_number lost_bytes 0 "$work/json" sort
+    local what
+    for what in trace_bytes stored_bytes announced_bytes; do
+        expect_number $what 37392 "$work/json" sort
+    done
+    for what in missing_bytes unannounced_bytes repeated_bytes; do
+        expect_number $what 0 "$work/json" sort
+    done
 }
 
 # Without the vdso every other range is still there, and the missing file is named.

@@ -210,8 +210,42 @@ static void a_thread_has_one_ring_on_all_cpus(void **state)
     announce(&b, 3, 2, 2, 0);
     store(&b, 0, PER_THREAD, TID, 0, "aabb");
     store(&b, 1, PER_THREAD, TID + 1, 0, "xxxx");
-    assert_string_equal(fragments(&b), "0:aa 0:bb 1:xxxx ");
-    assert_false(b.aux.fragments.data[2].announced); /* no AUX record speaks of that thread */
+    assert_string_equal(fragments(&b), "0:aa 0:bb ");
+    assert_int_equal(b.aux.unannounced_bytes, 4); /* no AUX record speaks of that thread */
+    end(&b);
+}
+
+/* Whether in frames or raw, and where windows end, only AUX records tell. */
+static void a_ring_whose_aux_records_were_lost_gives_no_trace(void **state)
+{
+    (void)state;
+    for (int others = 0; others < 2; others++) {
+        struct builder b;
+        begin(&b);
+        store(&b, 0, PER_CPU, 1, 0, "aabb");
+        store(&b, 1, PER_CPU, 2, 0, "cc");
+        add(&b, (struct csp_record){.type = CSP_RECORD_LOST, .cpu = 1, .tid = TID});
+        if (others)
+            announce(&b, 2, 0, 2, 0);
+        assert_string_equal(fragments(&b), others ? "1:cc " : "");
+        assert_int_equal(b.aux.unannounced_bytes, others ? 4 : 6);
+        assert_int_equal(b.aux.queues.data[0].fragment_count, 0);
+        end(&b);
+    }
+}
+
+static void without_any_aux_records_all_trace_is_used(void **state)
+{
+    (void)state;
+    struct builder b;
+    begin(&b);
+    store(&b, 1, PER_CPU, 2, 0, "cc");
+    store(&b, 0, PER_CPU, 1, 2, "bb");
+    store(&b, 0, PER_CPU, 1, 0, "aa");
+    assert_string_equal(fragments(&b), "0:bb 0:aa 1:cc ");
+    assert_int_equal(b.aux.unannounced_bytes, 0);
+    assert_int_equal(b.aux.queues.data[0].fragment_count, 2);
+    assert_int_equal(b.aux.queues.data[1].fragment_first, 2);
     end(&b);
 }
 
@@ -247,7 +281,7 @@ static void an_event_id_decides_over_the_cpu(void **state)
     store(&b, 3, PER_CPU, CPU, 0, "no");
     store(&b, 7, PER_CPU, CPU, 0, "ok");
     announce(&b, CPU, 0, 2, 0);
-    assert_string_equal(fragments(&b), "3:no 7:ok ");
+    assert_string_equal(fragments(&b), "7:ok ");
     end(&b);
 }
 
@@ -545,6 +579,8 @@ int main(void)
         cmocka_unit_test(each_cpu_has_its_ring),
         cmocka_unit_test(rings_are_emptied_in_turns),
         cmocka_unit_test(a_thread_has_one_ring_on_all_cpus),
+        cmocka_unit_test(a_ring_whose_aux_records_were_lost_gives_no_trace),
+        cmocka_unit_test(without_any_aux_records_all_trace_is_used),
         cmocka_unit_test(a_ring_without_trace_takes_none_from_others),
         cmocka_unit_test(an_event_id_decides_over_the_cpu),
         cmocka_unit_test(what_was_announced_but_not_stored_is_named),
