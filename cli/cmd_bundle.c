@@ -83,7 +83,7 @@ static int aggregate_of(struct bundle *bundle, struct csp_recording *recording,
     options.binary_path = bundle->binary_path;
     options.aggregate = options.digests = true;
     options.store = bundle->store;
-    int error = csp_profgen_open(&gen, &options, diag);
+    int error = csp_profgen_open_for(&gen, &options, recording, diag);
     if (!error)
         error = csp_recording_aggregate(&gen, recording, &how, &aggregate, diag);
     if (!error)

@@ -166,7 +166,7 @@ static int open_program(struct merge *merge, struct csp_recording *recording)
     if (!options.binary_path)
         error = csp_recording_main_program(recording, &options.binary_path, diag);
     merge->opened = !error;
-    return error ? error : csp_profgen_open(&merge->gen, &options, diag);
+    return error ? error : csp_profgen_open_for(&merge->gen, &options, recording, diag);
 }
 
 static int add_recording(struct merge *merge, const struct input *input,

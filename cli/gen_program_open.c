@@ -2,7 +2,9 @@
 
 #include "base/parallel.h"
 #include "cli/gen_recordings.h"
+#include "profgen/aggregate_input.h"
 #include "profgen/llvm/debug_info.h"
+#include "profgen/recording_input.h"
 
 void csp_gen_program_begin(struct csp_gen_program *program, struct gen *gen,
                            struct csp_profgen *profgen)
@@ -49,10 +51,25 @@ static void let_tell(struct csp_gen_program *program, struct csp_diag *diag)
         csp_debug_info_tell(debug, diag);
 }
 
+/* Whether the inputs are of this program, which could not be opened. */
+static int check_ran(const struct csp_gen_program *program, struct csp_diag *diag)
+{
+    const struct gen *gen = program->gen;
+    int error = 0;
+    for (size_t i = 0; i < gen->recordings.len && !error; i++)
+        error = csp_profgen_check_ran(program->profgen, gen->recordings.data[i], diag);
+    for (size_t i = 0; i < gen->aggregates.len && !error; i++)
+        error = csp_profgen_check_aggregate(program->profgen, gen->aggregates.data[i], diag);
+    return error;
+}
+
 int csp_gen_program_open(struct csp_gen_program *program, struct csp_diag *diag)
 {
     if (!program->was_tried)
         open_program(program);
+    int ran = program->error ? check_ran(program, diag) : 0;
+    if (ran)
+        return ran;
     csp_messages_again(program->messages.kept.data, program->messages.kept.len, diag);
     let_tell(program, diag);
     return program->error;

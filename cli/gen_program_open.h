@@ -19,7 +19,8 @@ void csp_gen_program_begin(struct csp_gen_program *program, struct gen *gen,
 /* Opens the recordings, as csp_gen_open_recordings does, and the program too where another thread
  * can do that meanwhile. Errors: those of the recordings. */
 int csp_gen_program_and_recordings(struct csp_gen_program *program);
-/* Opens the program, or tells what became of that. Errors: those of csp_profgen_open. */
+/* Opens the program, or tells what became of that. Errors: that the inputs are of another program;
+ * those of csp_profgen_open. */
 int csp_gen_program_open(struct csp_gen_program *program, struct csp_diag *diag);
 /* Before the program is closed. */
 void csp_gen_program_end(struct csp_gen_program *program);

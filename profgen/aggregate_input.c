@@ -28,17 +28,37 @@ static void add_set(struct csp_sample_set *set, struct csp_sample_set *other)
     *other = (struct csp_sample_set){0};
 }
 
+static int fail_another(const struct csp_program *program, const struct csp_aggregate *aggregate,
+                        const char *path, struct csp_diag *diag)
+{
+    char theirs[41], ours[41];
+    csp_build_id_text(&aggregate->build_id, theirs);
+    csp_build_id_text(&program->build_id, ours);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s is of another %s than %s: its build-id is %s, that of the binary %s", path,
+                    aggregate->name, program->path, theirs[0] ? theirs : "unknown",
+                    ours[0] ? ours : "unknown");
+}
+
+int csp_profgen_check_aggregate(const struct csp_profgen *gen, const char *path,
+                                struct csp_diag *diag)
+{
+    const struct csp_build_id *ours = &gen->program.build_id;
+    struct csp_aggregate head;
+    int error = csp_aggregate_read_head(&head, path, diag);
+    if (!error && ours->size && head.build_id.size && !csp_build_id_equal(ours, &head.build_id))
+        error = fail_another(&gen->program, &head, path, diag);
+    csp_aggregate_free(&head);
+    return error;
+}
+
 int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
                               const char *path, struct csp_diag *diag)
 {
     const struct csp_program *program = &gen->program;
     int error = 0;
-    char theirs[41];
-    if (aggregate->code != csp_code_digest(&program->code)) {
-        csp_build_id_text(&aggregate->build_id, theirs);
-        error = csp_fail(diag, CSP_ERR_INPUT, "%s is of another %s than %s: its build-id is %s",
-                         path, aggregate->name, program->path, theirs[0] ? theirs : "unknown");
-    }
+    if (aggregate->code != csp_code_digest(&program->code))
+        error = fail_another(program, aggregate, path, diag);
     if (!error && !csp_sample_set_describe(&aggregate->set, program))
         error = csp_fail(diag, CSP_ERR_INPUT, "%s: some of its branches are not in %s", path,
                          program->path);

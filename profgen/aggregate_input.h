@@ -13,6 +13,11 @@ int csp_profgen_aggregates(struct csp_profgen *gen, const char *const *paths, si
 /* Adds the samples of one that was read; `path` is for messages. Errors: the latter two. */
 int csp_profgen_add_aggregate(struct csp_profgen *gen, struct csp_aggregate *aggregate,
                               const char *path, struct csp_diag *diag);
+/* Fails where an aggregate is of another program than that of `gen`, be it one that could not be
+ * used, which their build-ids tell; see csp_profgen_check_ran. Errors: those of
+ * csp_aggregate_read_head; CSP_ERR_INPUT. */
+int csp_profgen_check_aggregate(const struct csp_profgen *gen, const char *path,
+                                struct csp_diag *diag);
 /* Appends all samples that were added, as an aggregate. */
 void csp_profgen_write_aggregate(struct csp_profgen *gen, struct csp_buf *out);
 

@@ -5,6 +5,7 @@
 #include "decode/recording_key.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/folding.h"
+#include "profgen/llvm/debug_info.h"
 #include "profgen/recording_program.h"
 #include "profgen/recording_store.h"
 #include "profgen/sample_mapper.h"
@@ -85,6 +86,19 @@ static int fail_absent(const struct csp_program *program, struct csp_recording *
                     csp_spaces_binary(csp_recording_spaces(recording), number)->path);
 }
 
+/* A file of the program's name is in the recording, of another build. */
+static int fail_another(const struct csp_program *program, const struct csp_build_id *another,
+                        struct csp_recording *recording, struct csp_diag *diag)
+{
+    char ours[41], theirs[41];
+    csp_build_id_text(&program->build_id, ours);
+    csp_build_id_text(another, theirs);
+    return csp_fail(diag, CSP_ERR_INPUT,
+                    "%s is not the %s that was recorded: its build-id is %s, in %s it is %s",
+                    program->path, program->name, ours,
+                    csp_perfdata_path(csp_recording_perfdata(recording)), theirs);
+}
+
 /* Tells which files of the recording are the program. */
 static int find_program(struct reader *reader, struct csp_recording *recording,
                         struct csp_diag *diag)
@@ -96,15 +110,40 @@ static int find_program(struct reader *reader, struct csp_recording *recording,
     csp_sample_mapper_into(&reader->mapper, reader->set ? reader->set : &reader->gen->set);
     if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
-    if (!another)
-        return fail_absent(program, recording, diag);
-    char ours[41], theirs[41];
-    csp_build_id_text(&program->build_id, ours);
-    csp_build_id_text(another, theirs);
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "%s is not the %s that was recorded: its build-id is %s, in %s it is %s",
-                    program->path, program->name, ours,
-                    csp_perfdata_path(csp_recording_perfdata(recording)), theirs);
+    return another ? fail_another(program, another, recording, diag)
+                   : fail_absent(program, recording, diag);
+}
+
+int csp_profgen_check_ran(const struct csp_profgen *gen, struct csp_recording *recording,
+                          struct csp_diag *diag)
+{
+    const struct csp_program *program = &gen->program;
+    const struct csp_build_id *another;
+    struct csp_sample_mapper mapper;
+    if (!program->build_id.size)
+        return 0;
+    size_t found =
+        csp_sample_mapper_begin(&mapper, program, csp_recording_spaces(recording), &another);
+    csp_sample_mapper_free(&mapper);
+    if (found)
+        return 0;
+    return another ? fail_another(program, another, recording, diag)
+                   : fail_absent(program, recording, diag);
+}
+
+int csp_profgen_open_for(struct csp_profgen *gen, const struct csp_profgen_options *options,
+                         struct csp_recording *recording, struct csp_diag *diag)
+{
+    struct csp_messages messages;
+    csp_messages_begin(&messages, NULL);
+    int error = csp_profgen_open(gen, options, &messages.diag);
+    int ran = error ? csp_profgen_check_ran(gen, recording, diag) : 0;
+    if (!ran)
+        csp_messages_again(messages.kept.data, messages.kept.len, diag);
+    if (gen->program.debug)
+        csp_debug_info_tell(gen->program.debug, diag);
+    csp_messages_free(&messages);
+    return ran ? ran : error;
 }
 
 static bool is_slice(const struct csp_recording_how *how)

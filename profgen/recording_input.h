@@ -15,6 +15,17 @@ int csp_recording_main_program(struct csp_recording *recording, const char **pat
 int csp_recording_main_binary(struct csp_recording *recording, uint32_t *number, const char **path,
                               struct csp_diag *diag);
 
+/* Fails, as csp_profgen_recording would, where the recording is of another program than that of
+ * `gen`, be it one that could not be used: a binary that did not run may well lack what the one
+ * that ran has, and which of both is to be given comes first. What has no build-id is not another.
+ * Errors: CSP_ERR_INPUT. */
+int csp_profgen_check_ran(const struct csp_profgen *gen, struct csp_recording *recording,
+                          struct csp_diag *diag);
+/* Opens a program that is wanted for a recording. Errors: those of csp_profgen_check_ran, then
+ * those of csp_profgen_open. Close after an error too. */
+int csp_profgen_open_for(struct csp_profgen *gen, const struct csp_profgen_options *options,
+                         struct csp_recording *recording, struct csp_diag *diag);
+
 /* Who else wants to see what is read; each may be null. A negative return stops. */
 struct csp_recording_watch {
     /* A sample as it was recorded, and where in the program it was taken, or CSP_EXTERNAL. */

@@ -281,7 +281,7 @@ static bool open_program(struct csp_profgen *profgen, struct csp_recording *reco
     how.binary_path = path;
     how.rules = options->rules;
     how.threads = options->threads;
-    if (!csp_profgen_open(profgen, &how, options->binary ? diag : NULL))
+    if (!csp_profgen_open_for(profgen, &how, recording, options->binary ? diag : NULL))
         return true;
     if (!options->binary)
         csp_warn(diag,

@@ -133,6 +133,27 @@ if command -v qemu-aarch64 >/dev/null && [ -e "$CSPROF_BUILD/csprof-emulate.so" 
     expect 3 'no-windows has neither samples .* smaller --period' -i no-windows -b good
     mkdir other && FACTOR=5 build other/good "${probes[@]}"
     expect 3 'its build-id is .* in data it is' -i data -b other/good
+    # Which binary is wanted comes before what another one lacks.
+    "$csprof" gen -q -i data -b good --format aggregate -o aggregate || fail 'no aggregate'
+    FACTOR=5 build other/unlike
+    mkdir lacking
+    for file in other/good other/unlike; do llvm-strip-22 -o "lacking/${file#*/}" $file; done
+    FACTOR=5 build lacking/bare
+    expect 3 'is not the good that was recorded: its build-id is .* in data it is' -i data -b lacking/good
+    expect 3 'has no samples of lacking/unlike .*: most are of a process that runs .*good' -i data -b lacking/unlike
+    expect 3 'has no samples of lacking/bare .*: most are of a process that runs .*good' -i data -b lacking/bare
+    expect 3 'is of another good than lacking/good: its build-id is .* that of the binary ' \
+        -i aggregate -b lacking/good
+    expect 3 'stripped is stripped' -i data -b stripped
+    expect 3 'stripped is stripped' -i aggregate -b stripped
+    command=merge
+    expect 3 'is not the good that was recorded' data -b lacking/good
+    expect 3 'stripped is stripped' data -b stripped
+    command='bundle --scrub'
+    expect 3 'is not the good that was recorded' data -b lacking/good
+    command=gen
+    "$csprof" validate -i data -b lacking/good 2>messages
+    [ $? = 3 ] && grep -q 'is not the good that was recorded' messages || fail "validate: $(cat messages)"
     expect 3 'has no samples of without-lines .*: most are of a process that runs .*good' -i data -b without-lines
     "$csprof" decode -q -i data --format script -o script-of-data
     sed -i '/^PERF_RECORD/d' script-of-data
