@@ -51,9 +51,10 @@ static void list_nodes(struct csp_context_merger *merger, csp_hashed_children *l
 }
 
 void csp_context_merger_begin(struct csp_context_merger *merger, struct csp_context_tree *tree,
-                              struct csp_guids *guids)
+                              struct csp_guids *guids, bool loses_overlaps)
 {
-    *merger = (struct csp_context_merger){.tree = tree, .guids = guids};
+    *merger =
+        (struct csp_context_merger){.tree = tree, .guids = guids, .loses_overlaps = loses_overlaps};
     size_t names = guids->names->entries.len;
     csp_hashed_children list = {0};
     csp_vec_reserve(&list, tree->nodes.len);
@@ -153,7 +154,8 @@ static uint32_t promote(struct csp_context_merger *merger, uint32_t node, uint32
     struct csp_context_tree *tree = merger->tree;
     uint32_t edge = top_edge(tree, name);
     uint32_t base = csp_context_find(tree, CSP_PROFILE_TOP, edge);
-    if (base != CSP_PROFILE_TOP && csp_context_overlaps(tree, base, node)) {
+    if (merger->loses_overlaps && base != CSP_PROFILE_TOP &&
+        csp_context_overlaps(tree, base, node)) {
         csp_context_merge_overlapping(merger, node, base);
         return base;
     }

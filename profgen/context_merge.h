@@ -1,6 +1,7 @@
 /* Merging contexts: those of a function that are not to be kept apart become its base, the profile
  * of the function called from anywhere; what was called in them is called in the base then. This is
- * what libLLVM's SampleContextTracker does, in the same order. */
+ * what libLLVM's SampleContextTracker does, in the same order; where it loses counts, that has to
+ * be asked for. */
 #ifndef CSP_PROFGEN_CONTEXT_MERGE_H
 #define CSP_PROFGEN_CONTEXT_MERGE_H
 
@@ -20,6 +21,7 @@ struct csp_context_merger {
     struct csp_guids *guids;
     uint32_t *nodes, *ends; /* with counts, by function, those with the fewest callers first */
     CSP_VEC(uint64_t) pending;
+    bool loses_overlaps; /* as csp_context_merge_overlapping does */
 };
 
 /* What is asked of each node is here, too: a tree of millions is not in the processor's cache. */
@@ -34,8 +36,9 @@ typedef CSP_VEC(struct csp_hashed_child) csp_hashed_children;
 /* Appends the children of a node in libLLVM's order: by a hash of the call. */
 void csp_context_sorted_children(const struct csp_context_tree *tree, struct csp_guids *guids,
                                  uint32_t node, csp_hashed_children *children);
+/* With `loses_overlaps`, recursion that was not cut loses counts where libLLVM loses them. */
 void csp_context_merger_begin(struct csp_context_merger *merger, struct csp_context_tree *tree,
-                              struct csp_guids *guids);
+                              struct csp_guids *guids, bool loses_overlaps);
 /* Merges all contexts of a function but those inlined. Returns the base; CSP_PROFILE_TOP when there
  * is none. */
 uint32_t csp_context_merge_function(struct csp_context_merger *merger, uint32_t name);

@@ -8,7 +8,8 @@
  * [base … node … node], by the same calls. Contexts without recursion never do. */
 bool csp_context_overlaps(const struct csp_context_tree *tree, uint32_t base, uint32_t node);
 /* Merges it with all below it into the base as libLLVM does, which changes the tree while it looks
- * into it: counts are lost that go into a node that was itself merged already. */
+ * into it: counts are lost that go into a node that was itself merged already. Some of them it
+ * finds again in nodes that it has freed, or crashes there; here they are lost. */
 void csp_context_merge_overlapping(struct csp_context_merger *merger, uint32_t node, uint32_t base);
 
 #endif

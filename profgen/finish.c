@@ -164,7 +164,7 @@ static void finish_contexts(struct csp_profgen *gen, struct csp_context_tree *tr
 {
     struct csp_profile_options options = gen->options.profile;
     struct csp_units *units = NULL;
-    options.preinline.borrow_sizes = gen->options.compat;
+    options.preinline.borrow_sizes = options.preinline.loses_overlaps = gen->options.compat;
     if (options.preinline.enabled && !gen->options.compat && !options.preinline.across_units)
         options.preinline.units = units = csp_units_create(&gen->program);
     csp_contexts_finish(tree, guids, &options, sizes, gen->options.threads, &gen->stats.profile);

@@ -197,7 +197,8 @@ struct csp_preinliner *csp_preinliner_create(struct csp_context_tree *tree, stru
 
 void csp_preinliner_learn_contexts(struct csp_preinliner *inliner)
 {
-    csp_context_merger_begin(&inliner->merger, inliner->tree, inliner->guids);
+    csp_context_merger_begin(&inliner->merger, inliner->tree, inliner->guids,
+                             inliner->options->loses_overlaps);
 }
 
 void csp_preinliner_learn_calls(struct csp_preinliner *inliner)

@@ -21,6 +21,8 @@ struct csp_preinline_options {
     bool by_context_cost; /* cost is bytes of code; else it is the number of places with counts */
     bool borrow_sizes;    /* of a function that the binary does not have, take that of any other
                              (llvm-profgen 22) instead of its number of places */
+    bool loses_overlaps;  /* merge recursion that was not cut as libLLVM does, with what it loses
+                             (llvm-profgen 22) */
     int previous_multiplier;  /* how much larger what was inlined before may be */
     int hot_threshold;        /* cost up to which the hottest calls are inlined … */
     int cold_threshold;       /* … and cold ones */

@@ -107,12 +107,17 @@ static void expect(struct fixture *f, const char *const *contexts)
 
 #define CONTEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void merge(struct fixture *f, const char *function)
+static void merge_as(struct fixture *f, const char *function, bool loses_overlaps)
 {
     struct csp_context_merger merger;
-    csp_context_merger_begin(&merger, &f->tree, &f->guids);
+    csp_context_merger_begin(&merger, &f->tree, &f->guids, loses_overlaps);
     csp_context_merge_function(&merger, csp_intern_string(&f->names, function));
     csp_context_merger_free(&merger);
+}
+
+static void merge(struct fixture *f, const char *function)
+{
+    merge_as(f, function, false);
 }
 
 static void the_contexts_of_a_function_become_one(void **state)
@@ -169,14 +174,32 @@ static void counts_of_another_control_flow_are_left_out(void **state)
     expect(f, CONTEXTS("f = 15"));
 }
 
-/* f calls itself by the same calls again and again. Its third call goes into the second, which is
- * in the first by then, and is lost as it is in libLLVM. By default the unwinder has cut such
- * contexts to one call already. */
-static void uncut_recursion_keeps_its_first_calls(void **state)
+/* f calls itself by the same calls again and again. By default the unwinder has cut such contexts
+ * to one call already. */
+static void recursion_is_merged_into_its_first_call(void **state)
+{
+    struct fixture *f = *state;
+    add_contexts(f, CONTEXTS("f = 1", "f:2 f = 10", "f:2 f:3 g = 5", "f:2 f:2 f = 100",
+                             "f:2 f:2 f:3 g = 50", "f:2 f:2 f:2 f = 1000"));
+    merge(f, "f");
+    expect(f, CONTEXTS("f = 1111", "f:3 g = 55"));
+}
+
+static void so_is_recursion_by_way_of_another_function(void **state)
+{
+    struct fixture *f = *state;
+    add_contexts(f, CONTEXTS("f = 1", "f:2 g = 2", "f:2 g:2 f = 10", "f:2 g:2 f:2 g = 20",
+                             "f:2 g:2 f:2 g:2 f = 100", "f:2 g:2 f:2 g:2 f:2 g = 200"));
+    merge(f, "f");
+    expect(f, CONTEXTS("f = 111", "f:2 g = 222"));
+}
+
+/* The third call goes into the second, which is in the first by then. */
+static void like_libllvm_it_keeps_its_first_calls(void **state)
 {
     struct fixture *f = *state;
     add_contexts(f, CONTEXTS("f = 1", "f:2 f = 10", "f:2 f:2 f = 100"));
-    merge(f, "f");
+    merge_as(f, "f", true);
     expect(f, CONTEXTS("f = 11"));
 }
 
@@ -220,7 +243,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(contexts_to_be_inlined_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(counts_of_another_control_flow_are_left_out, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(uncut_recursion_keeps_its_first_calls, setup, teardown),
+        cmocka_unit_test_setup_teardown(recursion_is_merged_into_its_first_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(so_is_recursion_by_way_of_another_function, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(like_libllvm_it_keeps_its_first_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(cold_contexts_are_merged_by_their_last_frame, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(or_by_their_last_two, setup, teardown),
