@@ -90,7 +90,7 @@ static void find_pauses(struct bench *bench)
     struct csp_perfdata *reader;
     stop(csp_perfdata_open(&reader, &file, &bench->diag));
     stop(csp_records_open(&records, reader, CSP_ORDER_TIME, &bench->diag));
-    while (csp_records_next(records, &record) > 0) {
+    while (csp_records_next(records, &record)) {
         struct csp_sample_record sample;
         const struct csp_attr *attr = csp_perfdata_attr(reader, record.attr);
         if (record.type != CSP_RECORD_SAMPLE || !(attr->aux_action & CSP_AUX_PAUSE) ||

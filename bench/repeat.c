@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         csp_perfdata_open(&repeat.reader, &repeat.file, NULL) ||
         csp_records_open(&records, repeat.reader, CSP_ORDER_FILE, NULL))
         fail("not a recording");
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         if (record.type == CSP_RECORD_AUX || record.type == CSP_RECORD_SAMPLE ||
             record.type == CSP_RECORD_AUXTRACE || record.type == CSP_RECORD_FINISHED_ROUND)
             take(&repeat, &record);

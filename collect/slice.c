@@ -128,7 +128,7 @@ static bool read_image(struct csp_slice *slice, struct csp_slice_view *view)
     if (csp_perfdata_open(&view->reader, &view->file, NULL) != 0 ||
         csp_records_open(&records, view->reader, CSP_ORDER_FILE, NULL) != 0)
         return false;
-    while (csp_records_next(records, &record) > 0) {
+    while (csp_records_next(records, &record)) {
         csp_auxtrace_add(&view->aux, &record, NULL);
         keep_record(view, &record);
         if (record.type < CSP_RECORD_USER && record.time && record.cpu != CSP_NO_TID)

@@ -83,7 +83,7 @@ static void note_all(struct csp_recording_contents *contents, const struct csp_p
                      struct csp_records *records)
 {
     struct csp_record record;
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         note_record(contents, reader, &record);
     contents->lost_bytes += csp_records_counts(records)->lost_bytes;
     contents->cut_offset += csp_records_counts(records)->cut_offset;

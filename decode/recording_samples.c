@@ -226,7 +226,7 @@ static int deliver_all_native(struct delivery *delivery, struct csp_recording_sa
     struct csp_records *records = csp_recording_records(delivery->recording);
     struct csp_record record;
     int error = 0;
-    while (!error && csp_records_next(records, &record) > 0)
+    while (!error && csp_records_next(records, &record))
         error = take_native(delivery, &record, stats);
     return error;
 }

@@ -49,8 +49,8 @@ struct csp_perfdata_info {
     size_t build_id_count;
 };
 const struct csp_perfdata_info *csp_perfdata_info(const struct csp_perfdata *reader);
-/* The bytes between two places in the file will hardly be read again (csp_file_done). Places outside
- * of it, as in records that were compressed, are let pass. */
+/* The bytes between two places in the file will hardly be read again (csp_file_done). Places
+ * outside of it, as in records that were compressed, are let pass. */
 void csp_perfdata_done(const struct csp_perfdata *reader, const uint8_t *from, const uint8_t *to);
 /* The name of the file, for messages. */
 const char *csp_perfdata_path(const struct csp_perfdata *reader);
@@ -67,10 +67,10 @@ struct csp_records;
 /* Errors: CSP_ERR_INPUT (a compressed recording that does not decompress). */
 int csp_records_open(struct csp_records **records, const struct csp_perfdata *reader,
                      enum csp_record_order order, struct csp_diag *diag);
-/* The next record: 1, or 0 at the end. In file order, records that were compressed live until the
+/* The next record; false at the end. In file order, records that were compressed live until the
  * next call, all others as long as the file's mapping; in time order all live until
  * csp_records_close. Compressed records themselves are not delivered, only what they hold. */
-int csp_records_next(struct csp_records *records, struct csp_record *record);
+bool csp_records_next(struct csp_records *records, struct csp_record *record);
 /* Back to the first record; CSP_ORDER_TIME only. */
 void csp_records_rewind(struct csp_records *records);
 void csp_records_close(struct csp_records *records);

@@ -191,7 +191,7 @@ static inline bool next_stored(struct csp_records *records, struct csp_record *r
     return true;
 }
 
-static int next_in_file(struct csp_records *records, struct csp_record *record)
+static bool next_in_file(struct csp_records *records, struct csp_record *record)
 {
     while (!records->stopped) {
         bool expanded = records->expanding;
@@ -210,9 +210,9 @@ static int next_in_file(struct csp_records *records, struct csp_record *record)
         if (record->type == CSP_RECORD_ID_INDEX && !records->is_section)
             csp_identifier_learn(&records->identifier, record);
         records->counts.unknown_ids += !csp_identify(&records->identifier, record);
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 static const uint8_t *keep_expanded(struct csp_records *records, const struct csp_record *record)
@@ -257,11 +257,11 @@ static int sort_records(struct csp_records *records)
     return 0;
 }
 
-static int next_by_time(struct csp_records *records, struct csp_record *record)
+static bool next_by_time(struct csp_records *records, struct csp_record *record)
 {
     size_t number = records->next, first = records->untimed.len;
     if (number == first + records->sorted.len)
-        return 0;
+        return false;
     struct csp_sort_entry entry =
         number < first ? records->untimed.data[number] : records->sorted.data[number - first];
     records->next++;
@@ -275,7 +275,7 @@ static int next_by_time(struct csp_records *records, struct csp_record *record)
     if (plain)
         csp_pieces_read(&records->pieces, record->offset);
     csp_identify(&records->identifier, record);
-    return 1;
+    return true;
 }
 
 static struct csp_records *create(const struct csp_perfdata *reader, uint64_t begin, uint64_t end,
@@ -339,7 +339,7 @@ bool csp_records_are_as_told(const struct csp_records *records)
     return !counts->lost_bytes && !(records->is_told && tell_of_others);
 }
 
-int csp_records_next(struct csp_records *records, struct csp_record *record)
+bool csp_records_next(struct csp_records *records, struct csp_record *record)
 {
     return records->order == CSP_ORDER_TIME ? next_by_time(records, record)
                                             : next_in_file(records, record);

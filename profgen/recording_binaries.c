@@ -41,7 +41,7 @@ void csp_recording_binaries(struct csp_recording *recording, csp_sampled_binarie
     struct csp_record record;
     size_t file_len = csp_spaces_binary_count(csp_recording_spaces(recording));
     struct sampled *files = csp_calloc(file_len + 1, sizeof *files);
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         count(recording, &record, files);
     for (size_t i = 0; i < file_len; i++)
         if (files[i].image)

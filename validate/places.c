@@ -48,7 +48,7 @@ void csp_places_of_samples(struct csp_places *places, struct csp_recording *reco
     struct csp_records *records = csp_recording_records(recording);
     struct csp_record record;
     *elsewhere = 0;
-    while (csp_records_next(records, &record) > 0) {
+    while (csp_records_next(records, &record)) {
         if (record.type != CSP_RECORD_SAMPLE)
             continue;
         const struct csp_attr *attr = csp_perfdata_attr(reader, record.attr);

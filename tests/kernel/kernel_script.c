@@ -175,19 +175,19 @@ static int make(struct maker *maker, struct csp_diag *diag)
     int error = csp_records_open(&records, maker->reader, CSP_ORDER_TIME, diag);
     if (error)
         return error;
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         csp_auxtrace_add(&maker->aux, &record, diag);
     csp_auxtrace_finish(&maker->aux, diag);
     for (size_t i = 0; i < maker->aux.fragments.len; i++)
         *csp_map_at(&maker->fragment_of, maker->aux.fragments.data[i].ordinal) = i + 1;
     maker->header.magic = PK_MAGIC;
     csp_records_rewind(records);
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         if (record.time && !maker->header.first_time)
             maker->header.first_time = record.time;
     fwrite(&maker->header, sizeof maker->header, 1, maker->out);
     csp_records_rewind(records);
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         take_record(maker, &record);
     put_waiting(maker);
     csp_vec_free(&maker->waiting);

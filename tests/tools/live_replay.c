@@ -73,7 +73,7 @@ static void write_record(struct replay *replay, const struct csp_record *record)
 static void find_trace(struct replay *replay, struct csp_records *records)
 {
     struct csp_record record;
-    while (csp_records_next(records, &record) > 0)
+    while (csp_records_next(records, &record))
         csp_auxtrace_add(&replay->aux, &record, &replay->diag);
     csp_records_rewind(records);
     csp_auxtrace_finish(&replay->aux, &replay->diag);
@@ -122,7 +122,7 @@ static void replay_records(struct replay *replay)
     find_trace(replay, records);
     begin_slice(replay);
     uint64_t begun = csp_writer_size(replay->writer);
-    while (csp_records_next(records, &record) > 0) {
+    while (csp_records_next(records, &record)) {
         if (record.type == CSP_RECORD_AUXTRACE_INFO || record.type == CSP_RECORD_ID_INDEX ||
             record.type == CSP_RECORD_TIME_CONV)
             csp_vec_push(&replay->starts, record);

@@ -200,7 +200,7 @@ static int run(struct dump *dump, struct csp_diag *diag)
         return error;
     if (!*dump->mode)
         print_header(dump->reader);
-    while (!error && csp_records_next(records, &record) > 0)
+    while (!error && csp_records_next(records, &record))
         error = take(dump, &record, diag);
     csp_auxtrace_finish(&dump->aux, diag);
     if (!*dump->mode) {

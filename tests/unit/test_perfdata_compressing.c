@@ -123,7 +123,7 @@ static void a_killed_recorder_leaves_what_it_compressed(void **state)
     assert_rounds(&crashed, 2);
     assert_int_equal(crashed.diag.warnings, 1); /* that the file was not completed */
     struct csp_record record;
-    assert_int_equal(csp_records_next(crashed.records, &record), 0);
+    assert_false(csp_records_next(crashed.records, &record));
     assert_int_equal(csp_records_counts(crashed.records)->lost_bytes, 0);
     csp_records_close(crashed.records);
     csp_perfdata_close(crashed.reader);
@@ -136,7 +136,7 @@ static void a_killed_recorder_leaves_what_it_compressed(void **state)
     crashed = recording;
     read_again(&crashed);
     assert_rounds(&crashed, 2);
-    assert_int_equal(csp_records_next(crashed.records, &record), 0);
+    assert_false(csp_records_next(crashed.records, &record));
     assert_int_equal(csp_records_counts(crashed.records)->lost_bytes, 20);
     assert_int_equal(csp_writer_close(recording.writer, NULL), 0);
     end(&crashed);

@@ -33,10 +33,10 @@ static void a_cpu_that_only_the_id_index_tells_is_filled_in(void **state)
         struct csp_record record;
         assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
         assert_int_equal(csp_records_open(&records, reader, order, NULL), 0);
-        assert_int_equal(csp_records_next(records, &record), 1);
+        assert_true(csp_records_next(records, &record));
         static const uint32_t expected[] = {CSP_NO_TID, 7, CSP_NO_TID};
         for (int i = 0; i < 3; i++) {
-            assert_int_equal(csp_records_next(records, &record), 1);
+            assert_true(csp_records_next(records, &record));
             assert_int_equal(record.cpu, expected[i]);
         }
         csp_records_close(records);

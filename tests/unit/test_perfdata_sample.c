@@ -244,7 +244,7 @@ static void every_record_of_the_kernel_says_who_when_and_where(void **state)
     struct csp_file file = image_file(&image);
     assert_int_equal(csp_perfdata_open(&reader, &file, NULL), 0);
     assert_int_equal(csp_records_open(&records, reader, CSP_ORDER_FILE, NULL), 0);
-    assert_int_equal(csp_records_next(records, &record), 1);
+    assert_true(csp_records_next(records, &record));
     assert_int_equal(record.body_size, 24); /* without them */
     assert_int_equal(record.pid, 100);
     assert_int_equal(record.tid, 101);
@@ -253,7 +253,7 @@ static void every_record_of_the_kernel_says_who_when_and_where(void **state)
     assert_int_equal(record.stream_id, 13);
     assert_int_equal(record.cpu, 3);
     assert_int_equal(record.ids, attr.sample_type);
-    assert_int_equal(csp_records_next(records, &record), 1);
+    assert_true(csp_records_next(records, &record));
     assert_int_equal(record.ids, 0);
     assert_int_equal(record.body_size, 8);
     assert_int_equal(record.tid, CSP_NO_TID);
@@ -300,7 +300,7 @@ static void events_are_told_apart_by_id(void **state)
     csp_records_next(records, &record);
     static const uint32_t expected[] = {0, 0, 1, 1, 0, 0};
     for (size_t i = 0; i < 6; i++) {
-        assert_int_equal(csp_records_next(records, &record), 1);
+        assert_true(csp_records_next(records, &record));
         assert_int_equal(record.attr, expected[i]);
         assert_int_equal(record.cpu, 1);
     }

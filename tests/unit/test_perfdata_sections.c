@@ -81,13 +81,13 @@ static size_t compare_sections(const struct csp_buf *image, bool is_alone, size_
     }
     for (; (section = csp_sections_open(sections, number, &diag)); number++) {
         while (csp_records_next(section, &record)) {
-            assert_int_equal(csp_records_next(all, &expected), 1);
+            assert_true(csp_records_next(all, &expected));
             compare_record(&record, &expected, &ordinal);
         }
         lost += csp_records_counts(section)->lost_bytes;
         csp_sections_close(sections, section);
     }
-    assert_int_equal(csp_records_next(all, &expected), 0);
+    assert_false(csp_records_next(all, &expected));
     assert_int_equal(lost, csp_records_counts(all)->lost_bytes);
     assert_int_equal(diag.warnings, lost != 0);
     assert_false(csp_sections_start_over(sections));
@@ -184,7 +184,7 @@ static uint32_t first_cpu(struct csp_sections *sections)
 {
     struct csp_record first, record;
     struct csp_records *records = csp_sections_open(sections, 0, NULL);
-    assert_int_equal(csp_records_next(records, &first), 1);
+    assert_true(csp_records_next(records, &first));
     while (csp_records_next(records, &record))
         ;
     csp_sections_close(sections, records);

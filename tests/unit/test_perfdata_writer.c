@@ -481,7 +481,7 @@ static void a_killed_recorder_leaves_all_complete_records(void **state)
     next(&crashed, CSP_RECORD_FINISHED_ROUND);
     struct csp_record record = next(&crashed, CSP_RECORD_LOST_SAMPLES);
     assert_trace_id(&record);
-    assert_int_equal(csp_records_next(crashed.records, &record), 0);
+    assert_false(csp_records_next(crashed.records, &record));
     assert_int_equal(crashed.diag.warnings, 1); /* nothing was cut */
     assert_int_equal(csp_records_counts(crashed.records)->lost_bytes, 0);
     assert_int_equal(csp_writer_size(recording.writer), crashed.file.size);

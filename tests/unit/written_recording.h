@@ -78,7 +78,7 @@ static inline void complete(struct recording *recording)
 static inline struct csp_record next(struct recording *recording, uint32_t type)
 {
     struct csp_record record;
-    assert_int_equal(csp_records_next(recording->records, &record), 1);
+    assert_true(csp_records_next(recording->records, &record));
     assert_int_equal(record.type, type);
     return record;
 }
@@ -94,7 +94,7 @@ static inline void end(struct recording *recording)
 static inline void end_cleanly(struct recording *recording)
 {
     struct csp_record record;
-    assert_int_equal(csp_records_next(recording->records, &record), 0);
+    assert_false(csp_records_next(recording->records, &record));
     assert_int_equal(recording->diag.warnings, 0);
     end(recording);
 }
