@@ -23,14 +23,6 @@ static int take_others(struct csp_recording *recording, struct csp_diag *diag)
     return error;
 }
 
-static void learn_pids(struct csp_recording *recording)
-{
-    const struct csp_thread_owners *owners = &recording->contents.owners;
-    for (size_t i = 0; i < owners->owners.len; i++)
-        *csp_map_at(&recording->pid_of_tid, owners->owners.data[i].tid) =
-            (uint64_t)owners->owners.data[i].pid + 1;
-}
-
 static int read_records(struct csp_recording *recording, unsigned threads, struct csp_diag *diag)
 {
     /* That the file ends early was told when it was opened; where, is of no more use. */
@@ -44,7 +36,6 @@ static int read_records(struct csp_recording *recording, unsigned threads, struc
     recording->spaces = csp_spaces_create();
     recording->contents.aux.path = recording->file.path;
     csp_spaces_build_ids(recording->spaces, csp_perfdata_info(recording->perfdata));
-    learn_pids(recording);
     return take_others(recording, diag);
 }
 
@@ -106,7 +97,6 @@ void csp_recording_close(struct csp_recording *recording)
     if (recording->file.path)
         csp_file_unmap(&recording->file);
     csp_images_destroy(recording->images);
-    csp_map_free(&recording->pid_of_tid);
     csp_vec_free(&recording->missing);
     pthread_mutex_destroy(&recording->lock);
     free(recording);
@@ -157,8 +147,7 @@ bool csp_recording_has_samples(const struct csp_recording *recording)
 
 uint32_t csp_recording_pid(const struct csp_recording *recording, uint32_t tid)
 {
-    const uint64_t *pid = csp_map_find(&recording->pid_of_tid, tid);
-    return pid ? (uint32_t)(*pid - 1) : tid;
+    return csp_thread_owners_pid(&recording->contents.owners, tid);
 }
 
 int csp_recording_require_trace(const struct csp_recording *recording, struct csp_diag *diag)

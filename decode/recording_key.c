@@ -46,15 +46,14 @@ void csp_recording_digest(const struct csp_recording *recording, uint8_t digest[
 void csp_recording_outline(const struct csp_recording *recording,
                            struct csp_recording_outline *outline)
 {
-    const struct csp_map_entry *thread;
+    const struct csp_thread_owners *owners = &recording->contents.owners;
     struct csp_map seen = {0};
-    size_t cursor = 0;
     *outline = (struct csp_recording_outline){0};
     csp_recording_digest(recording, outline->digest);
     for (uint32_t i = 0; i < csp_spaces_binary_count(recording->spaces); i++)
         csp_vec_push(&outline->files, *csp_spaces_binary(recording->spaces, i));
-    while ((thread = csp_map_next(&recording->pid_of_tid, &cursor))) {
-        uint32_t pid = (uint32_t)(thread->value - 1);
+    for (size_t i = 0; i < owners->owners.len; i++) {
+        uint32_t pid = owners->owners.data[i].pid;
         uint64_t *is_there = csp_map_at(&seen, pid);
         if (!*is_there)
             csp_vec_push(&outline->processes, pid);

@@ -23,7 +23,6 @@ struct csp_recording {
     struct csp_recording_contents contents;
     struct csp_spaces *spaces;
     struct csp_images *images;
-    struct csp_map pid_of_tid; /* pid + 1 */
     struct csp_trace_input trace;
     struct csp_time_conv_event time_conv; /* the last */
     bool converts;                        /* … and it can be used */

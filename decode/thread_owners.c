@@ -46,6 +46,12 @@ void csp_thread_owners_add(struct csp_thread_owners *owners, const struct csp_re
     note(owners, &owner);
 }
 
+uint32_t csp_thread_owners_pid(const struct csp_thread_owners *owners, uint32_t tid)
+{
+    const uint64_t *number = csp_map_find(&owners->number_of_tid, tid);
+    return number ? owners->owners.data[*number - 1].pid : tid;
+}
+
 void csp_thread_owners_append(struct csp_thread_owners *owners, struct csp_thread_owners *more)
 {
     for (size_t i = 0; i < more->owners.len; i++)

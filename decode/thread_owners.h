@@ -38,6 +38,8 @@ static inline void csp_thread_owners_add_usual(struct csp_thread_owners *owners,
         last->ordinal = record->ordinal;
     }
 }
+/* The process of a thread; the thread itself when no record tells. */
+uint32_t csp_thread_owners_pid(const struct csp_thread_owners *owners, uint32_t tid);
 /* Moves all of `more`, which is empty then. */
 void csp_thread_owners_append(struct csp_thread_owners *owners, struct csp_thread_owners *more);
 void csp_thread_owners_free(struct csp_thread_owners *owners);
