@@ -225,7 +225,7 @@ int main(int argc, char **argv)
         print_json_failure(&cli);
     csp_buf_free(&cli.last_failure);
     free(cli.arguments);
-    if (fflush(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "csprof: error: cannot write to standard output\n");
         if (code == CSP_EXIT_DONE)
             code = CSP_EXIT_TEMPORARY;

@@ -22,6 +22,10 @@ expect 2 '"error": "there is no command .nonsense.' nonsense --json
 python3 -m json.tool <out >/dev/null || fail "a command that there is not: no JSON"
 "$csprof" doctor >/dev/full 2>err
 grep -q 'cannot write to standard output' err || fail "doctor: a full disk is not told"
+for command in 'help gen' 'help collect' version; do
+    "$csprof" $command >/dev/full 2>err
+    [ $? = 75 ] && grep -q 'cannot write to standard output' err || fail "$command: a full disk is not told"
+done
 
 # ---- inputs stay what they are ----
 echo not a recording >input
