@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -193,6 +194,25 @@ static int open_in_place(struct csp_output *output, struct csp_diag *diag)
     int error =
         csp_fail(diag, CSP_ERR_IO, "%s: cannot write there: %s", output->path, strerror(errno));
     csp_output_abort(output);
+    return error;
+}
+
+int csp_output_check(const char *path, struct csp_diag *diag)
+{
+    struct stat status;
+    bool is_there = stat(path, &status) == 0;
+    if (is_there && S_ISDIR(status.st_mode))
+        return csp_fail(diag, CSP_ERR_IO, "%s: is a directory, the name of a file was expected",
+                        path);
+    if (!strcmp(path, "-") || (is_there && !S_ISREG(status.st_mode)))
+        return 0;
+    const char *name = csp_file_name(path);
+    char *folder = name == path ? csp_strdup(".") : csp_asprintf("%.*s", (int)(name - path), path);
+    int error = access(folder, W_OK | X_OK) == 0
+                    ? 0
+                    : csp_fail(diag, CSP_ERR_IO, "%s: cannot create a file there: %s", path,
+                               strerror(errno));
+    free(folder);
     return error;
 }
 

@@ -59,6 +59,9 @@ struct csp_output {
     char *temporary; /* null where it is written directly */
 };
 
+/* Whether one can be opened, as far as can be told without doing so: that its folder is there and
+ * may be written to, and it is none itself. Errors: CSP_ERR_IO. */
+int csp_output_check(const char *path, struct csp_diag *diag);
 /* Errors: CSP_ERR_IO. */
 int csp_output_open(struct csp_output *output, const char *path, struct csp_diag *diag);
 /* Completes the output, or reports why it could not be (disk full) and leaves nothing behind. */

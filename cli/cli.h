@@ -53,9 +53,9 @@ extern const struct csp_command csp_command_validate;
 void csp_cli_print(struct csp_buf *text);
 /* Tells that the output was there already (--resume). */
 void csp_cli_resumed(struct csp_cli *cli, const char *output);
-/* Refuse, with a usage error: to write to standard output ("-") what would mix with JSON there, or
- * mess up a terminal; to put the output in the place of an input (null: none). Return the exit
- * code. */
+/* Refuse to write to standard output ("-") what would mix with JSON there, or mess up a terminal; to
+ * write where that cannot be; to put the output in the place of an input (null: none). Return the
+ * exit code. */
 int csp_cli_check_output(struct csp_cli *cli, const char *output, bool is_text);
 int csp_cli_check_input(struct csp_cli *cli, const char *output, const char *input);
 /* Reports a usage error that names the subcommand and points at its help; returns the exit code. */

@@ -1,4 +1,5 @@
 /* What options of csprof gen go together, and what its inputs are. */
+#include "cli/gen_each.h"
 #include "cli/gen_options.h"
 #include "profgen/aggregate_input.h"
 
@@ -66,7 +67,8 @@ int csp_gen_check_output(const struct gen *gen)
     int format = (int)gen->options.profile.format;
     bool is_text = format == CSP_PROFILE_TEXT || format == CSP_FORMAT_PREAGG ||
                    format == CSP_FORMAT_FDATA || gen->options.skip_symbolization;
-    int code = csp_cli_check_output(gen->cli, output, is_text);
+    int code = csp_gen_is_pattern(output) ? CSP_EXIT_DONE
+                                          : csp_cli_check_output(gen->cli, output, is_text);
     for (size_t i = 0; i < gen->inputs.len && !code; i++)
         if (!csp_aggregate_is(gen->inputs.data[i])) /* may grow in its place */
             code = csp_cli_check_input(gen->cli, output, gen->inputs.data[i]);

@@ -1,6 +1,9 @@
 /* What commands refuse to write: before anything else is done. */
 #include "cli/cli.h"
 
+#include "base/error.h"
+#include "base/file.h"
+
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +11,7 @@
 int csp_cli_check_output(struct csp_cli *cli, const char *output, bool is_text)
 {
     if (strcmp(output, "-") != 0)
-        return CSP_EXIT_DONE;
+        return (int)csp_error_exit(csp_output_check(output, &cli->diag));
     if (cli->json)
         return csp_cli_usage(cli, "--json and -o - would both write to standard output");
     if (!is_text && isatty(STDOUT_FILENO))

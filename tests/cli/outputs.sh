@@ -39,6 +39,16 @@ expect 2 'csprof.data would be written over' decode -o csprof.data
 expect 2 'csprof.data would be written over' gen -o csprof.data
 [ "$(cat input csprof.data | uniq)" = "not a recording" ] || fail "an input was written over"
 
+# ---- where nothing can be written, which is told before anything is read ----
+mkdir folder
+for command in 'decode -i input -o' 'gen -i input -o' 'merge input -o' 'bundle input -o'; do
+    expect 75 'nowhere/file: cannot create a file there: No such file or directory' $command nowhere/file
+    expect 75 'input/file: cannot create a file there: Not a directory' $command input/file
+    expect 75 'folder: is a directory, the name of a file was expected' $command folder
+    expect 3 'input: not a perf.data file' $command folder/file
+done
+expect 3 'input: not a perf.data file' gen -i input -o nowhere/%b.prof
+
 # ---- standard output ----
 for command in 'decode -i input' 'gen -i input' 'merge input' 'bundle input'; do
     expect 2 'would both write to standard output' $command -o - --json
