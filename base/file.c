@@ -90,7 +90,7 @@ static int spool(int fd)
 /* The name of an input in messages; the caller frees it. */
 static char *input_name(const char *path)
 {
-    return csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    return csp_strdup(strcmp(path, "-") == 0 ? "standard input" : path[0] ? path : "''");
 }
 
 /* Of what open() says: whether trying again may help, or the path is wrong as it is. */

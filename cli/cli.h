@@ -53,11 +53,19 @@ extern const struct csp_command csp_command_validate;
 void csp_cli_print(struct csp_buf *text);
 /* Tells that the output was there already (--resume). */
 void csp_cli_resumed(struct csp_cli *cli, const char *output);
-/* Refuse to write to standard output ("-") what would mix with JSON there, or mess up a terminal; to
- * write where that cannot be; to put the output in the place of an input (null: none). Return the
- * exit code. */
+/* Refuse to write to standard output ("-") what would mix with JSON there, or mess up a terminal;
+ * to write where that cannot be; to put the output in the place of an input (null: none). Return
+ * the exit code. */
 int csp_cli_check_output(struct csp_cli *cli, const char *output, bool is_text);
 int csp_cli_check_input(struct csp_cli *cli, const char *output, const char *input);
+/* The recording that is read when none is named. */
+#define CSP_CLI_RECORDING "csprof.data"
+#define CSP_CLI_GIVEN_BY_I "a recording is given with -i"
+/* Refuses that it is not there; returns the exit code. */
+int csp_cli_require_default(struct csp_cli *cli);
+/* Reports an argument that the subcommand does not take; `how` says how files are given to it, or
+ * is null. Returns the exit code. */
+int csp_cli_unexpected(struct csp_cli *cli, const char *argument, const char *how);
 /* Reports a usage error that names the subcommand and points at its help; returns the exit code. */
 int csp_cli_usage(struct csp_cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -34,7 +34,7 @@ static int parse(struct bundle *bundle, int argc, char **argv)
         else if (!strcmp(argv[i], "--scrub"))
             bundle->scrub = true;
         else if (argv[i][0] == '-')
-            return csp_cli_usage(bundle->cli, "unexpected argument '%s'", argv[i]);
+            return csp_cli_unexpected(bundle->cli, argv[i], NULL);
         else
             csp_vec_push(&bundle->inputs, argv[i]);
     }

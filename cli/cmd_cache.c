@@ -203,7 +203,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
         return csp_cli_usage(cli, "it takes one of stats, list, verify, prune, clear");
     bool sized = argc == 4 && !strcmp(argv[2], "--size") && action->run == prune;
     if (sized ? !csp_parse_count(argv[3], &cache.limit) : argc > 2)
-        return csp_cli_usage(cli, "unexpected argument '%s'", sized ? argv[3] : argv[2]);
+        return csp_cli_unexpected(cli, sized ? argv[3] : argv[2], NULL);
     cache.folder = csp_store_folder();
     if (!cache.folder)
         return (int)csp_error_exit(

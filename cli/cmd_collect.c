@@ -217,7 +217,7 @@ static int parse_option(struct csp_collect *collect, const char *name, const cha
         return 0;
     if (!collect->emulate && parse_emulated(&other, name, value, &good))
         return csp_cli_usage(collect->cli, "%s is for --emulate alone", name);
-    return csp_cli_usage(collect->cli, "unknown option '%s'", name);
+    return csp_cli_unexpected(collect->cli, name, NULL);
 }
 
 static bool is_switch(const char *name)

@@ -98,7 +98,7 @@ static int take_options(struct decode *decode, int argc, char **argv)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             found |= !strcmp(argv[i], known[k]);
         if (!found)
-            return csp_cli_usage(decode->cli, "there is no option '%s'", argv[i]);
+            return csp_cli_unexpected(decode->cli, argv[i], CSP_CLI_GIVEN_BY_I);
         if (i + 1 == argc)
             return csp_cli_usage(decode->cli, "%s needs a value", argv[i]);
         int error = take_option(decode, argv[i], argv[i + 1]);
@@ -114,11 +114,13 @@ static int take_options(struct decode *decode, int argc, char **argv)
                              "--format perfdata is for recordings: a snapshot has no samples");
     if (perfdata && (!decode->output_path || !strcmp(decode->output_path, "-")))
         return csp_cli_usage(decode->cli, "--format perfdata needs a file to write: -o FILE");
-    const char *input = decode->input ? decode->input : "csprof.data";
+    const char *input = decode->input ? decode->input : CSP_CLI_RECORDING;
     int code = decode->output_path ? csp_cli_check_output(decode->cli, decode->output_path, true)
                                    : CSP_EXIT_DONE;
     if (!code && decode->output_path && !decode->snapshot_path)
         code = csp_cli_check_input(decode->cli, decode->output_path, input);
+    if (!code && !decode->input && !decode->snapshot_path)
+        code = csp_cli_require_default(decode->cli);
     if (code)
         return code;
     if (!decode->engine)
@@ -139,7 +141,7 @@ static int open_input(struct decode *decode)
     }
     struct csp_image_options images = {
         .symfs = decode->symfs, .code = decode->code.data, .code_count = decode->code.len};
-    const char *path = decode->input ? decode->input : "csprof.data";
+    const char *path = decode->input ? decode->input : CSP_CLI_RECORDING;
     int error = csp_recording_open(&decode->recording, path, &images, decode->cli->threads, diag);
     if (!error)
         error = csp_recording_require_trace(decode->recording, diag);

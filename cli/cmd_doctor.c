@@ -50,7 +50,7 @@ static int parse_options(struct csp_cli *cli, struct doctor *doctor, int argc, c
         else if (!strcmp(argv[i], "-b"))
             value = &doctor->binary;
         else
-            return csp_cli_usage(cli, "unknown option '%s'", argv[i]);
+            return csp_cli_unexpected(cli, argv[i], NULL);
         if (++i == argc)
             return csp_cli_usage(cli, "%s needs a value", argv[i - 1]);
         *value = argv[i];

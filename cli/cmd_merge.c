@@ -102,7 +102,7 @@ static int parse(struct merge *merge, int argc, char **argv)
         } else if (argv[i][0] == '@') {
             code = add_list(merge, argv[i] + 1);
         } else if (argv[i][0] == '-' && argv[i][1]) {
-            return csp_cli_usage(merge->cli, "unexpected argument '%s'", argv[i]);
+            return csp_cli_unexpected(merge->cli, argv[i], NULL);
         } else {
             csp_vec_push(&merge->inputs, (struct input){argv[i], 1, false});
         }

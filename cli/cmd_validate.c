@@ -28,7 +28,9 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "skid"))
         return csp_validate_skid(cli, argc - 1, argv + 1);
     if (argc > 1 && argv[1][0] != '-')
-        return csp_cli_usage(cli, "there is no 'validate %s'", argv[1]);
+        return csp_cli_unexpected(cli, argv[1],
+                                  CSP_CLI_GIVEN_BY_I ", and what else there is to validate is "
+                                                     "called profile or skid");
     return csp_validate_recording(cli, argc, argv);
 }
 

@@ -5,7 +5,7 @@
 static int run(struct csp_cli *cli, int argc, char **argv)
 {
     if (argc > 1)
-        return csp_cli_usage(cli, "unexpected argument '%s'", argv[1]);
+        return csp_cli_unexpected(cli, argv[1], NULL);
 #ifdef CSPROF_RECORDER_ONLY
     bool generator = false;
 #else

@@ -115,8 +115,10 @@ int csp_gen_check_options(struct gen *gen)
         return csp_cli_usage(gen->cli, "an aggregate is made of samples: -i, --perfscript, "
                                        "--aggregate");
     if (!kinds) {
-        csp_vec_push(&gen->inputs, "csprof.data");
-        code = csp_cli_check_input(gen->cli, gen->output_path, "csprof.data");
+        csp_vec_push(&gen->inputs, CSP_CLI_RECORDING);
+        code = csp_cli_require_default(gen->cli);
+        if (code == CSP_EXIT_DONE)
+            code = csp_cli_check_input(gen->cli, gen->output_path, CSP_CLI_RECORDING);
         if (code != CSP_EXIT_DONE)
             return code;
     }

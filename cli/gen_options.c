@@ -216,7 +216,7 @@ int csp_gen_parse(struct gen *gen, int argc, char **argv)
         }
         const struct option *option = find_option(argv[i], length);
         if (!option)
-            return csp_cli_usage(gen->cli, "unexpected argument '%s'", argv[i]);
+            return csp_cli_unexpected(gen->cli, argv[i], CSP_CLI_GIVEN_BY_I);
         if (!value && option->kind != SWITCH) {
             if (i + 1 == argc)
                 return csp_cli_usage(gen->cli, "%s needs a value", option->name);

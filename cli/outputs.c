@@ -10,6 +10,8 @@
 
 int csp_cli_check_output(struct csp_cli *cli, const char *output, bool is_text)
 {
+    if (!output[0])
+        return csp_cli_usage(cli, "the name of the output is empty");
     if (strcmp(output, "-") != 0)
         return (int)csp_error_exit(csp_output_check(output, &cli->diag));
     if (cli->json)

@@ -51,10 +51,10 @@ static int parse(struct comparison *job, int argc, char **argv)
             *(job->a ? &job->b : &job->a) = argv[i];
             continue;
         }
+        if (!take_option(job, argv[i], i + 1 < argc ? argv[i + 1] : "", &good))
+            return csp_cli_unexpected(job->cli, argv[i], NULL);
         if (i + 1 == argc)
-            return csp_cli_usage(job->cli, "%s needs a value, or is unknown", argv[i]);
-        if (!take_option(job, argv[i], argv[i + 1], &good))
-            return csp_cli_usage(job->cli, "unknown option '%s'", argv[i]);
+            return csp_cli_usage(job->cli, "%s needs a value", argv[i]);
         if (!good)
             return csp_cli_usage(job->cli, "%s: '%s' is not a value for it", argv[i], argv[i + 1]);
         i++;

@@ -45,10 +45,10 @@ static int parse(struct check *check, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
         bool good = true;
+        if (!take_option(check, argv[i], i + 1 < argc ? argv[i + 1] : "", &good))
+            return csp_cli_unexpected(check->cli, argv[i], CSP_CLI_GIVEN_BY_I);
         if (i + 1 == argc)
-            return csp_cli_usage(check->cli, "%s needs a value, or is unknown", argv[i]);
-        if (!take_option(check, argv[i], argv[i + 1], &good))
-            return csp_cli_usage(check->cli, "unknown option '%s'", argv[i]);
+            return csp_cli_usage(check->cli, "%s needs a value", argv[i]);
         if (!good)
             return csp_cli_usage(check->cli, "%s: '%s' is not a value for it", argv[i],
                                  argv[i + 1]);
@@ -130,14 +130,17 @@ int csp_validate_recording(struct csp_cli *cli, int argc, char **argv)
 {
     struct csp_progress progress;
     struct check check = {.cli = cli, .top = 10, .max_bogus = 100};
-    check.options = (struct csp_recording_trust_options){.path = "csprof.data",
-                                                         .rules = CSP_TRUST_RULES,
+    check.options = (struct csp_recording_trust_options){.rules = CSP_TRUST_RULES,
                                                          .threads = cli->threads,
                                                          .engine = csp_engine_create_native,
                                                          .progress = &progress};
     int code = parse(&check, argc, argv);
+    if (!code && !check.options.path)
+        code = csp_cli_require_default(cli);
     if (code)
         return code;
+    if (!check.options.path)
+        check.options.path = CSP_CLI_RECORDING;
     if (check.spe && check.options.binary)
         return csp_cli_usage(cli, "-b has no use with --spe, which tells of all files");
     if (check.spe)

@@ -21,10 +21,8 @@ struct skid_job {
 static int parse(struct skid_job *job, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
-        const char *name = argv[i], *value = argv[i + 1];
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         bool good = true;
-        if (!value)
-            return csp_cli_usage(job->cli, "%s needs a value, or is unknown", name);
         if (!strcmp(name, "--workload")) {
             good = !strcmp(value, "chase") || !strcmp(value, "seq") || !strcmp(value, "vecmix");
             job->workload = value;
@@ -37,7 +35,9 @@ static int parse(struct skid_job *job, int argc, char **argv)
         else if (!strcmp(name, "-o"))
             job->output = value;
         else
-            return csp_cli_usage(job->cli, "unknown option '%s'", name);
+            return csp_cli_unexpected(job->cli, name, NULL);
+        if (i + 1 == argc)
+            return csp_cli_usage(job->cli, "%s needs a value", name);
         if (!good)
             return csp_cli_usage(job->cli, "%s: '%s' is not a value for it", name, value);
     }

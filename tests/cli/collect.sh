@@ -14,7 +14,7 @@ expect() { # CODE TEXT COMMAND...
 
 expect 4 "csprof collect --emulate" "$CSPROF" collect -- /bin/true
 expect 2 "no program" "$CSPROF" collect --emulate
-expect 2 "unknown option '--windows'" "$CSPROF" collect --emulate --windows 3 -- ./p
+expect 2 "there is no option '--windows'" "$CSPROF" collect --emulate --windows 3 -- ./p
 expect 2 "'0' is not a value" "$CSPROF" collect --emulate --window 0 -- ./p
 expect 2 "'etmv3' is not a value" "$CSPROF" collect --emulate --protocol etmv3 -- ./p
 expect 3 "no such program" "$CSPROF" collect --emulate -- ./missing

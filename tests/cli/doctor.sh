@@ -61,7 +61,7 @@ expect() { # CODE TEXT COMMAND...
     [ $got = "$code" ] || { fail "$*: exit code $got, not $code"; cat "$work/out"; }
     grep -q -- "$text" "$work/out" || { fail "$*: no '$text' in:"; cat "$work/out"; }
 }
-expect 2 "unknown option '--sysf'" "$CSPROF" doctor --sysf x
+expect 2 "there is no option '--sysf'" "$CSPROF" doctor --sysf x
 expect 2 "needs a value" "$CSPROF" doctor -b
 expect 3 "no such directory" "$CSPROF" doctor --sysfs "$work/nowhere"
 expect 3 "not an ELF program" "$CSPROF" doctor -b "$0"

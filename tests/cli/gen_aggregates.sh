@@ -120,7 +120,7 @@ expect 3 'is of another program than program: its build-id is' gen -o output --a
 
 expect 2 'takes -o FILE' merge aggregate1
 expect 2 'takes -o FILE' merge -o output
-expect 2 "unexpected argument '--bogus'" merge --bogus
+expect 2 "there is no option '--bogus'" merge --bogus
 expect 2 'needs the binary too' gen --aggregate aggregate1
 expect 2 'do not go with --compat' gen --aggregate aggregate1 -b program --compat llvm-profgen-22
 expect 3 'nowhere: No such file' merge -o output nowhere

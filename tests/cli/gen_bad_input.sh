@@ -41,7 +41,7 @@ script_of without-lines >script-without-lines
 printf '\n\t400000\n 0x400004/0x400000/P/-/-/0\n' >elsewhere
 printf '\n\t400000\n\n\t400000\n' >no-branches
 
-expect 2 "unexpected argument '--bogus'" --bogus
+expect 2 "there is no option '--bogus'" --bogus
 expect 2 'needs a value' -i
 expect 2 "one of text extbinary binary aggregate" --format pretty
 expect 2 "one of auto cs flat dwarf-cs dwarf-flat" --mode round

@@ -20,6 +20,17 @@ expect 0 'usage: csprof <command>' help help
 expect 2 "the command comes first, '--json' and other options after it" --json gen
 expect 2 '"error": "there is no command .nonsense.' nonsense --json
 python3 -m json.tool <out >/dev/null || fail "a command that there is not: no JSON"
+for command in gen decode validate; do
+    expect 2 "unexpected argument 'data': a recording is given with -i" $command data
+    expect 2 "there is no option '--bogus'" $command --bogus
+    expect 2 '-i needs a value' $command -i
+    expect 3 "'': No such file" $command -i ''
+    expect 3 'csprof.data: No such file .*: name a recording with -i, or make one with .csprof collect' $command
+done
+expect 2 "there is no option '--bogus'" validate profile a b --bogus
+expect 2 "there is no option '--bogus'" validate skid --bogus
+expect 2 '--svg needs a value' validate skid --svg
+expect 2 'the name of the output is empty' gen -o ''
 "$csprof" doctor >/dev/full 2>err
 grep -q 'cannot write to standard output' err || fail "doctor: a full disk is not told"
 for command in 'help gen' 'help collect' version; do
