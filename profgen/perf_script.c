@@ -59,17 +59,30 @@ static int find_branches(const struct csp_input *source, uint64_t offset, uint64
     return result;
 }
 
-int csp_perf_script_has_callchains(const struct csp_input *source, bool *has, struct csp_diag *diag)
+/* Text was expected. */
+static int fail_without_branches(const struct csp_input *source, struct csp_diag *diag)
 {
-    uint64_t end;
-    int found = find_branches(source, 0, &end, has, diag);
-    if (found)
-        return found < 0 ? found : 0;
+    static const char magic[] = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'};
+    char begin[sizeof magic];
+    if (source->size >= sizeof magic && !csp_input_read(source, 0, begin, sizeof begin, NULL) &&
+        !memcmp(begin, magic, sizeof magic))
+        return csp_fail(diag, CSP_ERR_INPUT,
+                        "%s is a recording, and no text with samples: give it with -i",
+                        source->path);
     return csp_fail(diag, CSP_ERR_INPUT,
                     "%s has no sample with branches in it: expected lines like "
                     "' 0x4005c8/0x4005dc/P/-/-/0 …', as `perf script -F ip,brstack "
                     "--show-mmap-events` writes them",
                     source->path);
+}
+
+int csp_perf_script_has_callchains(const struct csp_input *source, bool *has, struct csp_diag *diag)
+{
+    uint64_t end;
+    int found = find_branches(source, 0, &end, has, diag);
+    if (!found)
+        return fail_without_branches(source, diag);
+    return found < 0 ? found : 0;
 }
 
 /* Cuts the text where samples end. */

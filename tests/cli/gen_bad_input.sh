@@ -71,6 +71,8 @@ expect 3 '-gmlt -fdebug-info-for-profiling' --perfscript script-without-lines -b
 expect 3 'no sample with branches' --perfscript text -b good
 expect 3 'no sample with branches' --perfscript empty -b good
 expect 3 'no sample with branches' --perfscript no-branches -b good
+printf 'PERFILE2 and so on' >recording
+expect 3 'is a recording, and no text with samples: give it with -i' --perfscript recording -b good
 expect 3 'outside the binary' --perfscript elsewhere -b good
 expect 3 'csprof.data: No such file'
 expect 3 'not a perf.data file' -i text
