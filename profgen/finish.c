@@ -1,10 +1,10 @@
 #include "profgen/profgen.h"
 
 #include "base/alloc.h"
-#include "base/counted.h"
 #include "profgen/aggregate_input.h"
 #include "profgen/call_probes.h"
 #include "profgen/context_finish.h"
+#include "profgen/explain.h"
 #include "profgen/folding.h"
 #include "profgen/inline_sizes.h"
 #include "profgen/line_reading.h"
@@ -12,52 +12,6 @@
 #include "profgen/read_contexts.h"
 #include "profgen/units.h"
 #include "profgen/unsymbolized.h"
-
-#include <inttypes.h>
-
-static int explain_no_samples(const struct csp_profgen *gen, struct csp_diag *diag)
-{
-    static const char *const reasons[CSP_REJECT_COUNT] = {
-        "have no branch history (record with a branch stack)",
-        "belong to no trace window (`csprof decode --format none` tells what became of the trace)",
-        "have no callchain (record with one, or ask for --mode flat)",
-        "are outside the binary (is it the one that ran?)",
-        "were taken in a prologue or epilogue",
-    };
-    const struct csp_sample_set_stats *stats = &gen->set.stats;
-    if (!stats->samples)
-        return csp_fail(diag, CSP_ERR_INPUT, "the input holds no samples");
-    int worst = 0;
-    for (int i = 1; i < CSP_REJECT_COUNT; i++)
-        if (stats->rejected[i] > stats->rejected[worst])
-            worst = i;
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "the profile would be empty: none of %s can be used; %" PRIu64 " of them %s",
-                    CSP_COUNTED(stats->samples, "sample"), stats->rejected[worst], reasons[worst]);
-}
-
-static int explain_bogus(const struct csp_profgen *gen, struct csp_diag *diag)
-{
-    static const char *const reasons[CSP_RULE_COUNT] = {
-        "were taken in another function than their newest branch leads to",
-        "have call stacks that contradict their branches",
-        "ran over a taken branch",
-        "branch where the binary does not",
-        "return to what no call precedes",
-        "begin or end outside of the binary",
-        "were taken in a prologue or epilogue",
-    };
-    const struct csp_sample_check_stats *stats = &gen->stats.checks;
-    int worst = -1;
-    for (int i = 0; i < CSP_RULE_COUNT; i++)
-        if ((gen->options.rules & 1U << i) &&
-            (worst < 0 || stats->broken[i] > stats->broken[worst]))
-            worst = i;
-    return csp_fail(diag, CSP_ERR_INPUT,
-                    "the profile would be empty: %" PRIu64 " of %" PRIu64
-                    " samples %s (--validate chooses what is rejected)",
-                    stats->broken[worst], stats->checked, reasons[worst]);
-}
 
 static void generate_by_probes(struct csp_profgen *gen, struct csp_counters *counters,
                                struct csp_context_tree *tree)
@@ -85,17 +39,6 @@ static void generate_by_lines(struct csp_profgen *gen, const struct csp_counters
     } else {
         csp_generate_line_contexts(&gen->program, counters, gen->options.compat, tree);
     }
-}
-
-static int explain_no_counts(const struct csp_profgen *gen, struct csp_diag *diag)
-{
-    return csp_fail(
-        diag, CSP_ERR_INPUT,
-        "the profile would be empty: no %s is in any of the %" PRIu64 " ranges that ran (is %s "
-        "the binary that ran, and built with %s throughout?)",
-        gen->program.uses_probes ? "probe" : "line", gen->stats.range_counters, gen->program.path,
-        gen->program.uses_probes ? "-fpseudo-probe-for-profiling"
-                                 : "-gmlt -fdebug-info-for-profiling");
 }
 
 /* From counters to counts by context. */
@@ -199,7 +142,7 @@ static int generate(struct csp_profgen *gen, struct csp_diag *diag)
     if (!error)
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
-        error = explain_no_counts(gen, diag);
+        error = csp_explain_no_counts(gen, diag);
     if (!error && needs_sizes(gen))
         sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
     if (!error) {
@@ -237,34 +180,6 @@ static void regenerate(struct csp_profgen *gen)
     if (sizes)
         csp_inline_sizes_destroy(sizes);
     csp_context_free(&tree);
-}
-
-/* Branches that begin where the binary has no branch instruction tell of another build. */
-static int check_branches(const struct csp_profgen *gen, struct csp_diag *diag)
-{
-    const struct csp_sample_set_stats *stats = &gen->set.stats;
-    if (gen->options.compat || stats->impossible_branches <= stats->branches / 100)
-        return 0;
-    static const char message[] =
-        "%" PRIu64 " of %" PRIu64 " branches begin where %s has no branch instruction: is it the "
-        "build that ran?";
-    if (stats->impossible_branches > stats->branches / 5)
-        return csp_fail(diag, CSP_ERR_INPUT, message, stats->impossible_branches, stats->branches,
-                        gen->program.path);
-    csp_warn(diag, message, stats->impossible_branches, stats->branches, gen->program.path);
-    return 0;
-}
-
-/* Nobody asked for contexts, and what they leave out is more than an accident. */
-static void warn_of_missing_callchains(const struct csp_profgen *gen, struct csp_diag *diag)
-{
-    const struct csp_sample_set_stats *stats = &gen->set.stats;
-    uint64_t missing = stats->rejected[CSP_REJECT_NO_CALLCHAIN];
-    if (gen->options.mode == CSP_PROFGEN_AUTO && missing > stats->samples / 100)
-        csp_warn(diag,
-                 "%" PRIu64 " of %" PRIu64 " samples have no callchain and are not in the profile, "
-                 "which is by context because others have one: --mode flat counts all",
-                 missing, stats->samples);
 }
 
 static int smaller_depth(int a, int b)
@@ -344,13 +259,13 @@ static int unwind(struct csp_profgen *gen, struct csp_diag *diag)
     }
     stats->samples = gen->set.stats;
     csp_sample_set_warn(&gen->set, diag);
-    warn_of_missing_callchains(gen, diag);
+    csp_explain_missing_callchains(gen, diag);
     if (!any)
-        return gen->counters_given || gen->options.compat ? 0 : explain_no_samples(gen, diag);
-    if (check_branches(gen, diag))
+        return gen->counters_given || gen->options.compat ? 0 : csp_explain_no_samples(gen, diag);
+    if (csp_explain_branches(gen, diag))
         return -CSP_ERR_INPUT;
     if (stats->checks.rejected && stats->checks.rejected == stats->checks.checked)
-        return explain_bogus(gen, diag);
+        return csp_explain_bogus(gen, diag);
     if (gen->options.aggregate || gen->folding)
         return 0;
     count_and_read_lines(gen);
