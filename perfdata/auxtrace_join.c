@@ -1,5 +1,6 @@
 #include "base/big_vec.h"
 #include "perfdata/auxtrace_private.h"
+#include "perfdata/auxtrace_route.h"
 
 #include <stdlib.h>
 
@@ -54,90 +55,6 @@ static void make_queues(struct csp_auxtrace *aux)
                 (struct csp_aux_queue){.idx = chunk->idx, .cpu = chunk->cpu, .tid = chunk->tid});
         aux->queues.data[aux->queues.len - 1].bytes += chunk->size;
     }
-}
-
-/* Which queue an AUX record speaks of: lookups by ring, CPU and thread, filled in as it goes. */
-struct router {
-    struct csp_map by_idx, by_cpu, by_tid; /* queue + 1 */
-};
-
-static void route_queue(struct router *router, const struct csp_aux_queue *queue, uint64_t number)
-{
-    uint64_t *slot = csp_map_at(&router->by_idx, queue->idx);
-    if (!*slot)
-        *slot = number + 1;
-    slot = queue->cpu != CSP_NO_TID ? csp_map_at(&router->by_cpu, queue->cpu)
-                                    : csp_map_at(&router->by_tid, queue->tid);
-    if (!*slot)
-        *slot = number + 1;
-}
-
-/* Its number + 1; null: there is none. */
-static const uint64_t *find_route(const struct csp_auxtrace *aux, const struct router *router,
-                                  const struct csp_aux_fragment *fragment)
-{
-    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
-    const uint64_t *queue = idx ? csp_map_find(&router->by_idx, *idx - 1) : NULL;
-    if (!queue && fragment->cpu != CSP_NO_TID)
-        queue = csp_map_find(&router->by_cpu, fragment->cpu);
-    return queue ? queue : csp_map_find(&router->by_tid, fragment->tid);
-}
-
-static uint32_t find_queue(struct csp_auxtrace *aux, struct router *router,
-                           const struct csp_aux_fragment *fragment)
-{
-    const uint64_t *idx = csp_map_find(&aux->idx_of_id, fragment->id);
-    const uint64_t *queue = find_route(aux, router, fragment);
-    if (queue)
-        return (uint32_t)*queue - 1;
-    struct csp_aux_queue empty = {.idx = idx ? (uint32_t)(*idx - 1) : fragment->cpu,
-                                  .cpu = fragment->cpu,
-                                  .tid = fragment->tid};
-    csp_vec_push(&aux->queues, empty);
-    route_queue(router, &empty, aux->queues.len - 1);
-    return (uint32_t)aux->queues.len - 1;
-}
-
-/* Losses that concern no queue are of no interest. */
-static void route_losses(struct csp_auxtrace *aux, const struct router *router)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < aux->losses.len; i++) {
-        const uint64_t *queue = find_route(aux, router, &aux->losses.data[i]);
-        if (!queue)
-            continue;
-        aux->losses.data[kept] = aux->losses.data[i];
-        aux->losses.data[kept++].queue = (uint32_t)*queue - 1;
-    }
-    aux->losses.len = kept;
-}
-
-static bool is_of_same_event(const struct csp_aux_fragment *a, const struct csp_aux_fragment *b)
-{
-    return a->id == b->id && a->cpu == b->cpu && a->tid == b->tid;
-}
-
-static void route_fragment(struct csp_auxtrace *aux, struct router *router, size_t number)
-{
-    struct csp_aux_fragment *fragment = &aux->fragments.data[number];
-    bool is_as_before = number && is_of_same_event(&fragment[-1], fragment);
-    fragment->queue = is_as_before ? fragment[-1].queue : find_queue(aux, router, fragment);
-}
-
-static void free_router(struct router *router)
-{
-    csp_map_free(&router->by_idx);
-    csp_map_free(&router->by_cpu);
-    csp_map_free(&router->by_tid);
-}
-
-/* Knows the first `stored` queues alone, those that have chunks: none that AUX records made. */
-static void begin_routing(struct csp_auxtrace *aux, struct router *router, size_t stored)
-{
-    free_router(router);
-    aux->queues.len = stored;
-    for (size_t i = 0; i < stored; i++)
-        route_queue(router, &aux->queues.data[i], i);
 }
 
 /* The chunks of one queue, and how far its stream was delivered. */
@@ -255,12 +172,12 @@ static void count_missing(struct csp_auxtrace *aux, const struct csp_aux_fragmen
 
 /* Whether `fragment`, the next one, is of the queue, and, where fragments are routed as they come,
  * behind those before it. */
-static bool is_next(struct csp_auxtrace *aux, struct router *router, uint32_t queue,
+static bool is_next(struct csp_auxtrace *aux, struct csp_aux_router *router, uint32_t queue,
                     size_t fragment)
 {
     const struct csp_aux_fragment *next = &aux->fragments.data[fragment];
     if (router)
-        route_fragment(aux, router, fragment);
+        csp_aux_route(aux, router, fragment);
     return next->queue == queue && (!router || !fragment || by_stream(&next[-1], next) <= 0);
 }
 
@@ -276,7 +193,7 @@ static void note_order(struct csp_aux_queue *queue, const struct csp_aux_fragmen
 
 /* The fragments of one queue, from `fragment` to before `announced`, and their trace. Returns
  * behind its last. */
-static size_t fill_queue(struct csp_auxtrace *aux, struct router *router, uint32_t number,
+static size_t fill_queue(struct csp_auxtrace *aux, struct csp_aux_router *router, uint32_t number,
                          struct stream *stream, size_t fragment, size_t announced)
 {
     uint64_t found = 0;
@@ -304,7 +221,7 @@ static bool has_announcements(const struct csp_auxtrace *aux, size_t announced)
 
 /* Numbers the fragments of each queue, too, as long as they are in order. With a router, they are
  * routed meanwhile; returns false where one is not in order. */
-static bool fill_queues(struct csp_auxtrace *aux, struct router *router)
+static bool fill_queues(struct csp_auxtrace *aux, struct csp_aux_router *router)
 {
     size_t chunk = 0, fragment = 0, announced = aux->fragments.len;
     for (uint32_t i = 0; i < aux->queues.len; i++) {
@@ -374,12 +291,12 @@ static size_t *places_of_queues(const struct csp_auxtrace *aux)
 /* Rings are emptied in turns, each with many records in their order. Taken together by ring, nearly
  * all are in order: with that found out, joining 400,000 takes half of the time it takes with all
  * of them sorted. */
-static void sort_fragments(struct csp_auxtrace *aux, struct router *router)
+static void sort_fragments(struct csp_auxtrace *aux, struct csp_aux_router *router)
 {
     size_t size = sizeof *aux->fragments.data, room = aux->fragments.cap * size;
     struct csp_aux_fragment *together = csp_big_resize(NULL, 0, room);
     for (size_t i = 0; i < aux->fragments.len; i++)
-        route_fragment(aux, router, i);
+        csp_aux_route(aux, router, i);
     size_t *places = places_of_queues(aux);
     for (size_t i = 0; i < aux->fragments.len; i++)
         together[places[aux->fragments.data[i].queue]++] = aux->fragments.data[i];
@@ -391,25 +308,25 @@ static void sort_fragments(struct csp_auxtrace *aux, struct router *router)
 
 void csp_auxtrace_join(struct csp_auxtrace *aux)
 {
-    struct router router = {0};
+    struct csp_aux_router router = {0};
     size_t announced = aux->fragments.len;
     sort(aux->chunks.data, aux->chunks.len, sizeof *aux->chunks.data, by_place);
     make_queues(aux);
     size_t stored = aux->queues.len;
-    begin_routing(aux, &router, stored);
+    csp_aux_router_begin(aux, &router, stored);
     if (aux->is_disordered)
         sort(aux->fragments.data, announced, sizeof *aux->fragments.data, by_queue);
     /* Most often they lie in the order of their trace, and are not looked at twice. */
     bool is_in_order = fill_queues(aux, &router);
     if (!is_in_order) {
         empty_queues(aux, announced);
-        begin_routing(aux, &router, stored);
+        csp_aux_router_begin(aux, &router, stored);
         sort_fragments(aux, &router);
         fill_queues(aux, NULL);
     }
     if (!is_in_order || aux->fragments.len > announced)
         number_fragments(aux);
-    route_losses(aux, &router);
+    csp_aux_route_losses(aux, &router);
     mark_losses(aux);
-    free_router(&router);
+    csp_aux_router_free(&router);
 }
