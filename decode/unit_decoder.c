@@ -1,7 +1,7 @@
 #include "decode/unit_decoder.h"
 
+#include "decode/known_chunks.h"
 #include "decode/trace/native/native_engine.h"
-#include "decode/window_memo.h"
 
 enum {
     TRACE_IDS = 128,
@@ -24,11 +24,8 @@ struct csp_unit_decoder {
     size_t fed;                      /* bytes of trace since it was looked how large it is */
     bool parted;                     /* windows of the chunk are in parts before */
     size_t unit;                     /* its number */
-    /* Of identical windows; null when elements are wanted, or another engine's. */
-    struct csp_window_memo *memo;
-    struct csp_window_key key;
-    struct csp_packet_reader *readers[TRACE_IDS]; /* that make keys */
-    uint64_t code_epoch;                          /* of the code view, when memo was filled */
+    /* Null when elements are wanted, or another engine's. */
+    struct csp_known_chunks *known;
     uint64_t recalled, recalled_bytes; /* of this unit: windows that were not decoded again */
 };
 
@@ -83,27 +80,10 @@ static void close_stream(struct csp_unit_decoder *decoder)
     csp_engine_destroy(decoder->engine);
     if (decoder->code)
         decoder->code->close(decoder->code);
-    for (unsigned i = 0; i < TRACE_IDS; i++)
-        free(decoder->readers[i]);
-    csp_window_memo_destroy(decoder->memo);
-    csp_window_key_free(&decoder->key);
+    csp_known_chunks_destroy(decoder->known);
     free(decoder->builders);
     free(decoder->handed_over);
     *decoder = (struct csp_unit_decoder){.options = decoder->options};
-}
-
-static void prepare_memo(struct csp_unit_decoder *decoder)
-{
-    const struct csp_trace_input *input = decoder->options.input;
-    decoder->memo = csp_window_memo_create();
-    for (uint32_t i = 0; i < decoder->stream->source_count; i++) {
-        const struct csp_source *source = &input->sources.data[decoder->stream->source_first + i];
-        struct csp_packet_reader **reader = &decoder->readers[source->config.trace_id % TRACE_IDS];
-        if (*reader)
-            continue;
-        *reader = csp_calloc(1, sizeof **reader);
-        csp_packet_reader_init(*reader, &source->config);
-    }
 }
 
 int csp_unit_decoder_open(struct csp_unit_decoder *decoder, uint32_t number, struct csp_diag *diag)
@@ -133,7 +113,8 @@ int csp_unit_decoder_open(struct csp_unit_decoder *decoder, uint32_t number, str
     else if (!error && packs_branches(options))
         csp_engine_native_pack_branches(decoder->engine);
     if (!error && !sums_up(options) && packs_branches(options) && stream->formatted)
-        prepare_memo(decoder);
+        decoder->known = csp_known_chunks_create(&input->sources.data[stream->source_first],
+                                                 stream->source_count);
     if (!error && options->started)
         options->started(options->consumer->user, decoder->engine);
     if (error)
@@ -315,24 +296,12 @@ static bool stands_alone(const struct csp_chunk *chunk, const struct slice *slic
            !chunk->lost && !chunk->holes && !chunk->snapshot;
 }
 
-static bool make_key(struct csp_unit_decoder *decoder, const struct csp_chunk *chunk,
-                     const struct slice *slice)
-{
-    if (!decoder->memo || !stands_alone(chunk, slice) || !csp_window_memo_wants(decoder->memo))
-        return false;
-    if (decoder->code_epoch != decoder->code->epoch)
-        csp_window_memo_forget(decoder->memo);
-    decoder->code_epoch = decoder->code->epoch;
-    return csp_window_key_make(&decoder->key, decoder->readers, chunk->data, chunk->size,
-                               chunk->tid);
-}
-
 /* The chunk's window is one that was decoded before; the engine does not get to see it. */
 static bool recall(struct csp_unit_decoder *decoder, const struct csp_chunk *chunk, bool *learn)
 {
-    struct csp_window_builder *builder = decoder->by_id[decoder->key.id];
+    struct csp_window_builder *builder = decoder->by_id[csp_known_chunks_id(decoder->known)];
     uint64_t offset = csp_engine_stats(decoder->engine).bytes + builder->offset_shift;
-    if (!csp_window_memo_recall(decoder->memo, &decoder->key, offset, builder, learn))
+    if (!csp_known_chunks_recall(decoder->known, offset, builder, learn))
         return false;
     for (uint32_t i = 0; i < decoder->stream->source_count; i++)
         decoder->builders[i].offset_shift += chunk->size;
@@ -345,7 +314,7 @@ static bool recall(struct csp_unit_decoder *decoder, const struct csp_chunk *chu
 static int decode_and_learn(struct csp_unit_decoder *decoder, const struct csp_chunk *chunk,
                             const struct slice *slice)
 {
-    struct csp_window_builder *builder = decoder->by_id[decoder->key.id];
+    struct csp_window_builder *builder = decoder->by_id[csp_known_chunks_id(decoder->known)];
     struct csp_window_stats windows = builder->stats;
     struct csp_engine_stats before = csp_engine_stats(decoder->engine), after;
     int error = feed(decoder, chunk, slice);
@@ -353,7 +322,7 @@ static int decode_and_learn(struct csp_unit_decoder *decoder, const struct csp_c
     after = csp_engine_stats(decoder->engine);
     if (error >= 0 && after.bad_packets == before.bad_packets &&
         after.lost_bytes == before.lost_bytes && after.unsupported == before.unsupported)
-        csp_window_memo_learn(decoder->memo, &decoder->key, builder, &windows);
+        csp_known_chunks_learn(decoder->known, builder, &windows);
     return error;
 }
 
@@ -361,7 +330,9 @@ static int take_chunk(struct csp_unit_decoder *decoder, const struct csp_chunk *
                       const struct slice *slice)
 {
     bool learn = false;
-    if (make_key(decoder, chunk, slice) && recall(decoder, chunk, &learn))
+    if (decoder->known && stands_alone(chunk, slice) &&
+        csp_known_chunks_look(decoder->known, chunk, decoder->code->epoch) &&
+        recall(decoder, chunk, &learn))
         return 0;
     return learn ? decode_and_learn(decoder, chunk, slice) : feed(decoder, chunk, slice);
 }
