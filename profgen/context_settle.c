@@ -1,6 +1,7 @@
 #include "profgen/context_settle.h"
 
 #include "base/alloc.h"
+#include "base/inbox.h"
 
 #include <pthread.h>
 
@@ -10,49 +11,29 @@ struct settled {
     struct csp_context_list lists[CSP_LISTS];
 };
 
-typedef CSP_VEC(struct settled) settled_list;
-
 struct csp_context_settler {
     struct csp_context_tree *tree;
     struct csp_context_sums sums;
-    settled_list taken; /* by the thread; so many of them are settled */
+    struct csp_buf taken; /* struct settled, by the thread; so many of them are settled */
     size_t done;
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t more;
-    settled_list given;
-    bool ended;
+    struct csp_inbox given; /* struct settled */
 };
 
-/* Moves what was given behind what was taken; false: it is the end. */
-static bool take(struct csp_context_settler *settler)
+static struct settled *taken(const struct csp_context_settler *settler)
 {
-    pthread_mutex_lock(&settler->lock);
-    while (!settler->ended && !settler->given.len)
-        pthread_cond_wait(&settler->more, &settler->lock);
-    bool ended = settler->ended;
-    for (size_t i = 0; i < settler->given.len; i++)
-        csp_vec_push(&settler->taken, settler->given.data[i]);
-    settler->given.len = 0;
-    pthread_mutex_unlock(&settler->lock);
-    return !ended;
-}
-
-static bool has_ended(struct csp_context_settler *settler)
-{
-    pthread_mutex_lock(&settler->lock);
-    bool ended = settler->ended;
-    pthread_mutex_unlock(&settler->lock);
-    return ended;
+    return (struct settled *)(void *)settler->taken.data;
 }
 
 static void *run(void *user)
 {
     struct csp_context_settler *settler = user;
-    while (take(settler))
-        for (; settler->done < settler->taken.len && !has_ended(settler); settler->done++)
-            csp_context_settle_lists(settler->tree, settler->taken.data[settler->done].lists,
+    while (csp_inbox_take(&settler->given, &settler->taken)) {
+        size_t count = settler->taken.len / sizeof(struct settled);
+        for (; settler->done < count && !csp_inbox_is_closed(&settler->given); settler->done++)
+            csp_context_settle_lists(settler->tree, taken(settler)[settler->done].lists,
                                      &settler->sums);
+    }
     return NULL;
 }
 
@@ -71,12 +52,10 @@ struct csp_context_settler *csp_context_settler_begin(struct csp_context_tree *t
     struct csp_context_settler *settler = csp_calloc(1, sizeof *settler);
     settler->tree = tree;
     reserve_pieces(tree);
-    pthread_mutex_init(&settler->lock, NULL);
-    pthread_cond_init(&settler->more, NULL);
+    csp_inbox_init(&settler->given);
     if (!pthread_create(&settler->thread, NULL, run, settler))
         return settler;
-    pthread_cond_destroy(&settler->more);
-    pthread_mutex_destroy(&settler->lock);
+    csp_inbox_free(&settler->given);
     free(settler);
     return NULL;
 }
@@ -88,29 +67,21 @@ void csp_context_settle(struct csp_context_settler *settler, uint32_t node)
     struct settled given = {.node = node};
     for (int kind = 0; kind < CSP_LISTS; kind++)
         given.lists[kind] = settler->tree->nodes.data[node].lists[kind];
-    pthread_mutex_lock(&settler->lock);
-    csp_vec_push(&settler->given, given);
-    pthread_cond_signal(&settler->more);
-    pthread_mutex_unlock(&settler->lock);
+    csp_inbox_give(&settler->given, &given, sizeof given);
 }
 
 void csp_context_settler_end(struct csp_context_settler *settler)
 {
     if (!settler)
         return;
-    pthread_mutex_lock(&settler->lock);
-    settler->ended = true;
-    pthread_cond_signal(&settler->more);
-    pthread_mutex_unlock(&settler->lock);
+    csp_inbox_close(&settler->given);
     pthread_join(settler->thread, NULL);
     for (size_t i = 0; i < settler->done; i++)
         for (int kind = 0; kind < CSP_LISTS; kind++)
-            settler->tree->nodes.data[settler->taken.data[i].node].lists[kind] =
-                settler->taken.data[i].lists[kind];
-    pthread_cond_destroy(&settler->more);
-    pthread_mutex_destroy(&settler->lock);
+            settler->tree->nodes.data[taken(settler)[i].node].lists[kind] =
+                taken(settler)[i].lists[kind];
     csp_context_sums_free(&settler->sums);
-    csp_vec_free(&settler->taken);
-    csp_vec_free(&settler->given);
+    csp_buf_free(&settler->taken);
+    csp_inbox_free(&settler->given);
     free(settler);
 }

@@ -1,23 +1,18 @@
 #include "profgen/line_reading.h"
 
 #include "base/alloc.h"
+#include "base/inbox.h"
 #include "profgen/llvm/debug_info.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-
-typedef CSP_VEC(uint64_t) address_list;
 
 struct csp_line_reading {
     struct csp_program *program;
     uint8_t *known; /* by function: it was wanted before; the thread's own */
     pthread_t thread;
     bool started;
-
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t changed;
-    address_list wanted;
-    bool ending;
+    struct csp_inbox wanted; /* struct csp_pair: branches, both of whose ends are */
 };
 
 static void read_function_at(struct csp_line_reading *reading, uint64_t address)
@@ -34,30 +29,18 @@ static void read_function_at(struct csp_line_reading *reading, uint64_t address)
     }
 }
 
-/* Takes what is wanted, once there is anything; false at the end. */
-static bool take_wanted(struct csp_line_reading *reading, address_list *taken)
-{
-    csp_vec_free(taken);
-    pthread_mutex_lock(&reading->lock);
-    while (!reading->wanted.len && !reading->ending)
-        pthread_cond_wait(&reading->changed, &reading->lock);
-    taken->data = reading->wanted.data;
-    taken->len = reading->wanted.len;
-    taken->cap = reading->wanted.cap;
-    reading->wanted.data = NULL;
-    reading->wanted.len = reading->wanted.cap = 0;
-    pthread_mutex_unlock(&reading->lock);
-    return taken->len;
-}
-
 static void *run(void *user)
 {
     struct csp_line_reading *reading = user;
-    address_list taken = {0};
-    while (take_wanted(reading, &taken))
-        for (size_t i = 0; i < taken.len; i++)
-            read_function_at(reading, taken.data[i]);
-    csp_vec_free(&taken);
+    struct csp_buf taken = {0};
+    for (; csp_inbox_take(&reading->wanted, &taken); taken.len = 0) {
+        const struct csp_pair *branches = (const struct csp_pair *)(void *)taken.data;
+        for (size_t i = 0; i < taken.len / sizeof *branches; i++) {
+            read_function_at(reading, branches[i].first);
+            read_function_at(reading, branches[i].second);
+        }
+    }
+    csp_buf_free(&taken);
     return NULL;
 }
 
@@ -66,8 +49,7 @@ struct csp_line_reading *csp_line_reading_begin(struct csp_program *program)
     struct csp_line_reading *reading = csp_calloc(1, sizeof *reading);
     reading->program = program;
     reading->known = csp_calloc(program->functions.functions.len + 1, 1);
-    pthread_mutex_init(&reading->lock, NULL);
-    pthread_cond_init(&reading->changed, NULL);
+    csp_inbox_init(&reading->wanted);
     reading->started = !pthread_create(&reading->thread, NULL, run, reading);
     return reading;
 }
@@ -77,28 +59,18 @@ void csp_line_reading_want(struct csp_line_reading *reading, const struct csp_pa
 {
     if (!reading || !reading->started || first == branches->list.len)
         return;
-    pthread_mutex_lock(&reading->lock);
-    for (size_t i = first; i < branches->list.len; i++) {
-        csp_vec_push(&reading->wanted, branches->list.data[i].first);
-        csp_vec_push(&reading->wanted, branches->list.data[i].second);
-    }
-    pthread_cond_signal(&reading->changed);
-    pthread_mutex_unlock(&reading->lock);
+    csp_inbox_give(&reading->wanted, branches->list.data + first,
+                   (branches->list.len - first) * sizeof *branches->list.data);
 }
 
 void csp_line_reading_end(struct csp_line_reading *reading)
 {
     if (!reading)
         return;
-    pthread_mutex_lock(&reading->lock);
-    reading->ending = true;
-    pthread_cond_signal(&reading->changed);
-    pthread_mutex_unlock(&reading->lock);
+    csp_inbox_close(&reading->wanted);
     if (reading->started)
         pthread_join(reading->thread, NULL);
-    csp_vec_free(&reading->wanted);
-    pthread_cond_destroy(&reading->changed);
-    pthread_mutex_destroy(&reading->lock);
+    csp_inbox_free(&reading->wanted);
     free(reading->known);
     free(reading);
 }
