@@ -37,8 +37,9 @@ uint64_t trimFunctions(SampleProfileMap &profiles, uint64_t threshold)
  * for the others. */
 bool isAmbiguous(FunctionSamples &samples)
 {
+    FunctionId function = samples.getFunction();
     for (const char *prefix : {"__cxx_global_var_init", "__tls_init"})
-        if (samples.getFuncName().starts_with(prefix))
+        if (function.isStringRef() && function.stringRef().starts_with(prefix))
             return true;
     for (auto &callees : const_cast<CallsiteSampleMap &>(samples.getCallsiteSamples()))
         for (auto at = callees.second.begin(); at != callees.second.end();) {
