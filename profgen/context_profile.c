@@ -1,4 +1,5 @@
 #include "profgen/context_merge.h"
+#include "profgen/context_nest.h"
 
 #include "base/alloc.h"
 #include "base/parallel.h"
@@ -10,10 +11,11 @@ enum { WORTH_A_THREAD = 1 << 12 }; /* counts to be written */
 struct writer {
     struct csp_context_tree *tree;
     const struct csp_intern *names;
-    bool contexts;
-    uint32_t *numbers;       /* by node: in the profile, or LEFT_OUT */
+    bool contexts, nested;
+    uint32_t *numbers;       /* by node: in the profile before it is nested, or LEFT_OUT */
     CSP_VEC(uint32_t) order; /* by number: the node */
     size_t taken;            /* so many nodes of that order have their counts written, or soon */
+    struct csp_context_nest nest;
     CSP_VEC(struct csp_profile_node) nodes;
     struct counts *counts; /* by thread */
 };
@@ -77,23 +79,50 @@ static const char *text(const struct writer *writer, uint32_t name)
     return csp_intern_text(writer->names, name);
 }
 
-static void write_node(struct writer *writer, uint32_t id)
+/* All but what it is a part of. */
+static struct csp_profile_node *add_node(struct writer *writer, uint32_t id)
 {
     const struct csp_context_node *node = &writer->tree->nodes.data[id];
     const struct csp_context_place edge = csp_context_place_at(writer->tree, node->edge);
-    bool top = node->parent == CSP_PROFILE_TOP;
-    csp_vec_push(&writer->nodes,
-                 (struct csp_profile_node){
-                     .function = text(writer, edge.name),
-                     .parent = top ? CSP_PROFILE_TOP : writer->numbers[node->parent],
-                     .callsite = edge.probe,
-                     .discriminator = edge.discriminator,
-                     .hash = node->hash,
-                     .head = node->head,
-                     .total = node->total,
-                     .counted = node->counted,
-                     .attributes = node->attributes,
-                 });
+    csp_vec_push(&writer->nodes, (struct csp_profile_node){
+                                     .function = text(writer, edge.name),
+                                     .parent = CSP_PROFILE_TOP,
+                                     .callsite = edge.probe,
+                                     .discriminator = edge.discriminator,
+                                     .hash = node->hash,
+                                     .head = node->head,
+                                     .total = node->total,
+                                     .counted = node->counted,
+                                     .attributes = node->attributes,
+                                 });
+    return &writer->nodes.data[writer->nodes.len - 1];
+}
+
+static void write_node(struct writer *writer, uint32_t id)
+{
+    uint32_t parent = writer->tree->nodes.data[id].parent;
+    struct csp_profile_node *node = add_node(writer, id);
+    if (parent != CSP_PROFILE_TOP)
+        node->parent = writer->numbers[parent];
+}
+
+static void write_nested(struct writer *writer, const struct csp_nested *nested)
+{
+    struct csp_profile_node *node = add_node(writer, nested->first);
+    node->parent = nested->parent;
+    node->hash = nested->hash;
+    node->head = nested->head;
+    node->total = nested->total;
+}
+
+static void write_nodes(struct writer *writer)
+{
+    if (writer->nested)
+        for (size_t i = 0; i < writer->nest.nodes.len; i++)
+            write_nested(writer, &writer->nest.nodes.data[i]);
+    else
+        for (size_t i = 0; i < writer->order.len; i++)
+            write_node(writer, writer->order.data[i]);
 }
 
 static void write_count(const struct writer *writer, struct counts *counts, uint32_t node,
@@ -114,14 +143,20 @@ static void write_count(const struct writer *writer, struct counts *counts, uint
                                                  text(writer, place.name), count});
 }
 
-static void write_counts(const struct writer *writer, struct counts *counts, uint32_t number)
+static void write_counts(struct writer *writer, struct counts *counts, uint32_t number)
 {
-    uint32_t node = writer->order.data[number];
+    uint32_t node = writer->order.data[number], home = number;
     if (writer->contexts && !writer->tree->nodes.data[node].counted)
         return;
     csp_context_gather(writer->tree, node, &counts->sums);
+    if (writer->nested) {
+        csp_context_nest_take(&writer->nest, number, &counts->sums);
+        home = writer->nest.homes[number];
+        if (home == CSP_NESTED_NOWHERE)
+            return;
+    }
     for (size_t i = 0; i < counts->sums.places.len; i++)
-        write_count(writer, counts, number, counts->sums.places.data[i]);
+        write_count(writer, counts, home, counts->sums.places.data[i]);
 }
 
 /* Some nodes have most of the counts: which thread writes those of which is not known before. */
@@ -154,10 +189,8 @@ static void join_counts(struct counts *counts, unsigned threads)
     csp_context_sums_free(&counts->sums);
 }
 
-static void write_all(struct writer *writer, unsigned threads)
+static void write_all_counts(struct writer *writer, unsigned threads)
 {
-    for (size_t i = 0; i < writer->order.len; i++)
-        write_node(writer, writer->order.data[i]);
     /* Each adds up counts by place. */
     threads = csp_parallel_worth(threads, writer->tree->counts.len,
                                  WORTH_A_THREAD + writer->tree->places.list.len);
@@ -165,6 +198,18 @@ static void write_all(struct writer *writer, unsigned threads)
     csp_context_complete_places(writer->tree);
     csp_parallel(threads, run, writer);
     join_counts(writer->counts, threads);
+}
+
+static void write_all(struct writer *writer, unsigned threads)
+{
+    if (writer->nested)
+        csp_context_nest_begin(&writer->nest, writer->tree, writer->order.data, writer->numbers,
+                               writer->order.len);
+    write_all_counts(writer, threads);
+    if (writer->nested)
+        csp_context_nest_totals(&writer->nest);
+    write_nodes(writer);
+    csp_context_nest_free(&writer->nest);
 }
 
 /* Giving back the memory of the tree takes as long as making a profile of what is left. */
@@ -189,7 +234,11 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
                                         unsigned threads)
 {
     struct writer writer = {
-        .tree = tree, .names = guids->names, .contexts = kind->context_sensitive};
+        .tree = tree,
+        .names = guids->names,
+        .contexts = kind->context_sensitive,
+        .nested = kind->context_sensitive && kind->nested,
+    };
     writer.numbers = csp_malloc((tree->nodes.len + 1) * sizeof *writer.numbers);
     if (kind->context_sensitive) {
         mark_counted(&writer);

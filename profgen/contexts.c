@@ -20,6 +20,12 @@ uint32_t csp_context_place(struct csp_context_tree *tree, uint32_t probe, uint32
     return place_of(tree, probe, discriminator, name, CSP_PLACE_COUNT);
 }
 
+uint32_t csp_context_find_place(const struct csp_context_tree *tree, uint32_t probe,
+                                uint32_t discriminator, uint32_t name)
+{
+    return csp_pairs_find(&tree->places, both(probe, discriminator), both(CSP_PLACE_COUNT, name));
+}
+
 uint32_t csp_context_probe_place(struct csp_context_tree *tree, uint32_t probe)
 {
     while (tree->probe_places.len <= probe)
@@ -287,8 +293,7 @@ void csp_context_raise(struct csp_context_tree *tree, uint32_t node, uint32_t pr
 uint64_t csp_context_count_at(const struct csp_context_tree *tree, uint32_t node, uint32_t probe,
                               uint32_t discriminator)
 {
-    uint32_t place = csp_pairs_find(&tree->places, both(probe, discriminator),
-                                    both(CSP_PLACE_COUNT, CSP_INTERN_NONE));
+    uint32_t place = csp_context_find_place(tree, probe, discriminator, CSP_INTERN_NONE);
     uint32_t id =
         place == CSP_NO_PAIR ? CSP_NUMBERS_NONE : csp_numbers_find(&tree->index, both(node, place));
     return id == CSP_NUMBERS_NONE ? 0 : tree->counts.data[id].count;

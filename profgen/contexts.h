@@ -81,6 +81,9 @@ struct csp_context_tree {
 /* The number of a place, new or old. */
 uint32_t csp_context_place(struct csp_context_tree *tree, uint32_t probe, uint32_t discriminator,
                            uint32_t name);
+/* The number of one that is known, or CSP_NO_PAIR. */
+uint32_t csp_context_find_place(const struct csp_context_tree *tree, uint32_t probe,
+                                uint32_t discriminator, uint32_t name);
 /* That of a probe of the tree's binary. */
 uint32_t csp_context_probe_place(struct csp_context_tree *tree, uint32_t probe);
 
@@ -218,12 +221,25 @@ void csp_context_settle_lists(struct csp_context_tree *tree, struct csp_context_
 /* Makes all places that gathering comes to: several threads can gather then, each of other nodes.
  */
 void csp_context_complete_places(struct csp_context_tree *tree);
-/* The count gathered at a place; 0 when there is none. */
+/* Whether something was gathered at a place. */
+static inline bool csp_context_is_among(const struct csp_context_sums *sums, uint32_t place)
+{
+    return place < sums->by_place.len && sums->by_place.data[place].round == sums->round;
+}
+
+/* The count gathered there; 0 when there is none. */
 static inline uint64_t csp_context_sum(const struct csp_context_sums *sums, uint32_t place)
 {
-    bool is_in = place < sums->by_place.len && sums->by_place.data[place].round == sums->round;
-    return is_in ? sums->by_place.data[place].count : 0;
+    return csp_context_is_among(sums, place) ? sums->by_place.data[place].count : 0;
 }
+
+/* As if nothing had been gathered there; it stays among `places`. */
+static inline void csp_context_forget_sum(struct csp_context_sums *sums, uint32_t place)
+{
+    if (csp_context_is_among(sums, place))
+        sums->by_place.data[place].round = 0;
+}
+
 /* What of the counts gathered are calls, by the places of their probes or lines. */
 void csp_context_calls_by_place(struct csp_context_tree *tree, const struct csp_context_sums *sums,
                                 struct csp_context_sums *calls);

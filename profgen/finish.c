@@ -123,13 +123,14 @@ static void make_profile(struct csp_profgen *gen, struct csp_context_tree *tree,
     struct csp_guids guids = {.names = &gen->program.names, .numbers = kind.guids};
     if (kind.context_sensitive)
         finish_contexts(gen, tree, &guids, sizes);
+    kind.nested = options->nested;
     kind.preinlined |= kind.context_sensitive && options->preinline.enabled;
     gen->profile =
         csp_context_profile(tree, &guids, &kind, options->update_totals, gen->options.threads);
     csp_guids_free(&guids);
 }
 
-/* From counters to a profile, not nested yet. The counters are empty then: they and the profile
+/* From counters to a profile. The counters are empty then: they and the profile
  * take much memory, each. */
 static int generate(struct csp_profgen *gen, struct csp_diag *diag)
 {

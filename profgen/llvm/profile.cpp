@@ -13,6 +13,11 @@ using namespace llvm::sampleprof;
 namespace
 {
 
+bool hasContexts(const csp_profile_data &data)
+{
+    return data.context_sensitive && !data.nested;
+}
+
 /* Fills the profile's map. */
 class Builder
 {
@@ -23,7 +28,7 @@ class Builder
     {
         samples.resize(data.node_len);
         for (size_t i = 0; i < data.node_len; i++)
-            samples[i] = data.context_sensitive ? addContext(i) : addInlinee(i);
+            samples[i] = hasContexts(data) ? addContext(i) : addInlinee(i);
         for (size_t i = 0; i < data.body_len; i++) {
             const csp_profile_body &body = data.bodies[i];
             samples[body.node]->addBodySamples(body.probe, body.discriminator, body.count);
@@ -101,6 +106,7 @@ class Builder
             made = &callees[name];
             made->setContext(SampleContext(name));
         }
+        made->getContext().setAllAttributes(node.attributes);
         fill(*made, node);
         return made;
     }
@@ -115,13 +121,14 @@ class Builder
 struct csp_profile *csp_profile_build(const struct csp_profile_data *data, bool update_totals)
 {
     auto made = std::make_unique<csp_profile>();
-    made->context_sensitive = data->context_sensitive;
+    made->context_sensitive = hasContexts(*data);
+    made->nested = data->context_sensitive && data->nested;
     made->by_lines = data->by_lines;
     made->fs_discriminators = data->fs_discriminators;
     made->preinlined = data->preinlined;
     made->md5 = data->guids;
     FunctionSamples::UseMD5 = data->guids;
-    FunctionSamples::ProfileIsCS = data->context_sensitive;
+    FunctionSamples::ProfileIsCS = made->context_sensitive;
     FunctionSamples::ProfileIsProbeBased = !data->by_lines;
     Builder(*data, *made).build(update_totals);
     return made.release();

@@ -1,5 +1,4 @@
-/* A profile in csprof's own shape, and its way through libLLVM: nesting, and the writers; or from
- * its readers. */
+/* A profile in csprof's own shape, and its way through libLLVM's writers; or from its readers. */
 #ifndef CSP_PROFGEN_LLVM_PROFILE_H
 #define CSP_PROFGEN_LLVM_PROFILE_H
 
@@ -60,6 +59,7 @@ struct csp_profile_data {
     const struct csp_profile_type *types;
     size_t node_len, body_len, target_len, type_len;
     bool context_sensitive; /* nodes are contexts; else they are the inline tree of the binary */
+    bool nested;            /* contexts are part of those that they were called in */
     bool by_lines;          /* `probe` is a line from the function's start */
     bool fs_discriminators;
     bool preinlined; /* what is to be inlined was decided */
@@ -70,7 +70,7 @@ enum csp_profile_format { CSP_PROFILE_TEXT, CSP_PROFILE_EXTBINARY, CSP_PROFILE_B
 
 struct csp_profile_options {
     enum csp_profile_format format;
-    bool nested;        /* write contexts as nested profiles */
+    bool nested;        /* nest contexts */
     bool update_totals; /* make totals the sums of the counts */
     struct csp_preinline_options preinline;
     bool merge_cold, merge_cold_given; /* not given: only without the pre-inliner */
@@ -108,9 +108,9 @@ bool csp_profile_has_contexts(const struct csp_profile *profile);
 /* The names of the functions in it; a name may come more than once. */
 typedef void csp_profile_name_fn(void *user, const char *name, size_t length);
 void csp_profile_names(const struct csp_profile *profile, csp_profile_name_fn *each, void *user);
-/* Nests the profile, if it has contexts, and appends it to `out`; it can be freed only, then. Of
- * the result, what contexts became is not changed. libLLVM keeps some of its settings in globals:
- * one profile at a time. Errors: CSP_ERR_FAILED; CSP_ERR_USAGE for a format that cannot hold it. */
+/* Appends the profile to `out`; it can be freed only, then. Of the result, what contexts became is
+ * not changed. libLLVM keeps some of its settings in globals: one profile at a time. Errors:
+ * CSP_ERR_FAILED; CSP_ERR_USAGE for a format that cannot hold it. */
 int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_options *options,
                        struct csp_buf *out, struct csp_profile_result *result,
                        struct csp_diag *diag);

@@ -138,16 +138,6 @@ int writeProfiles(const SampleProfileMap &profiles, const csp_profile_options &o
     return 0;
 }
 
-/* Part of what is written comes in the order of the map. That depends on what was in it before it
- * was nested: so that nothing else decides, it is filled anew. */
-void refill(SampleProfileMap &profiles)
-{
-    SampleProfileMap filled;
-    for (auto &item : profiles)
-        filled.create(item.second.getContext()) = std::move(item.second);
-    profiles = std::move(filled);
-}
-
 } // namespace
 
 int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_options *options,
@@ -159,18 +149,13 @@ int csp_profile_finish(struct csp_profile *profile, const struct csp_profile_opt
     FunctionSamples::ProfileIsPreInlined = profile->preinlined;
     FunctionSamples::UseMD5 = profile->md5;
     FunctionSamples::ProfileIsCS = profile->context_sensitive;
-    if (!profile->context_sensitive) {
+    if (!profile->context_sensitive && !profile->nested) {
         result->contexts = profile->map.size();
         uint64_t cold = summarise(*profile, result->total_samples);
         if (options->trim_cold)
             result->trimmed_functions =
                 trimFunctions(profile->map, options->has_cold_count ? options->cold_count : cold);
-    } else if (options->nested) {
-        ProfileConverter(profile->map).convertCSProfiles();
-        FunctionSamples::ProfileIsCS = false;
     }
-    if (!profile->reader)
-        refill(profile->map);
     dropAmbiguous(profile->map);
     if (options->mark_preinlined) {
         for (auto &item : profile->map)

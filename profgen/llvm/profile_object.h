@@ -14,6 +14,7 @@
 
 struct csp_profile {
     llvm::sampleprof::SampleProfileMap map;
+    bool nested = false; /* made of contexts, which it no longer has */
     bool context_sensitive = false, by_lines = false, fs_discriminators = false;
     bool preinlined = false, md5 = false;
     /* What the contexts in the map point at. */
