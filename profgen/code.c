@@ -85,18 +85,49 @@ void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t marks)
         *flags |= marks;
 }
 
+/* How many slots the instruction that begins at one takes. */
+static uint32_t slots_from(const struct csp_code_section *section, const uint8_t *flags)
+{
+    const uint8_t *end = section->flags + ((section->end - section->start) >> section->shift);
+    uint32_t slots = 1;
+    while (flags + slots < end &&
+           (flags[slots] & (CSP_CODE_INSIDE | CSP_CODE_START)) == CSP_CODE_INSIDE)
+        slots++;
+    return slots;
+}
+
 uint32_t csp_code_size(const struct csp_code *code, uint64_t address)
 {
     const struct csp_code_section *section = csp_code_section(code, address);
     const uint8_t *flags = section ? flags_at(section, address) : NULL;
     if (!flags || !(*flags & CSP_CODE_START))
         return 0;
-    const uint8_t *end = section->flags + ((section->end - section->start) >> section->shift);
-    uint32_t slots = 1;
-    while (flags + slots < end &&
-           (flags[slots] & (CSP_CODE_INSIDE | CSP_CODE_START)) == CSP_CODE_INSIDE)
-        slots++;
-    return slots << section->shift;
+    return slots_from(section, flags) << section->shift;
+}
+
+/* The first slot that begins at or above an address. */
+static uint64_t slot_from(const struct csp_code_section *section, uint64_t address)
+{
+    if (address <= section->start)
+        return 0;
+    return (address - section->start + (UINT64_C(1) << section->shift) - 1) >> section->shift;
+}
+
+uint64_t csp_code_bytes(const struct csp_code *code, uint64_t start, uint64_t end)
+{
+    uint64_t bytes = 0;
+    size_t first = sections_up_to(code, start);
+    for (size_t i = first ? first - 1 : 0; i < code->sections.len; i++) {
+        const struct csp_code_section *section = &code->sections.data[i];
+        if (section->start >= end)
+            break;
+        uint64_t slots = (section->end - section->start) >> section->shift;
+        uint64_t limit = slot_from(section, end);
+        for (uint64_t slot = slot_from(section, start); slot < limit && slot < slots; slot++)
+            if (section->flags[slot] & CSP_CODE_START)
+                bytes += (uint64_t)slots_from(section, &section->flags[slot]) << section->shift;
+    }
+    return bytes;
 }
 
 static uint8_t flags_of(const struct csp_insn *insn)
@@ -181,11 +212,7 @@ uint64_t csp_code_from(const struct csp_code *code, uint64_t address)
     for (size_t i = first ? first - 1 : 0; i < code->sections.len; i++) {
         const struct csp_code_section *section = &code->sections.data[i];
         uint64_t slots = (section->end - section->start) >> section->shift;
-        uint64_t slot = 0;
-        if (address > section->start)
-            slot =
-                (address - section->start + (UINT64_C(1) << section->shift) - 1) >> section->shift;
-        for (; slot < slots; slot++)
+        for (uint64_t slot = slot_from(section, address); slot < slots; slot++)
             if (section->flags[slot] & CSP_CODE_START)
                 return section->start + (slot << section->shift);
     }

@@ -63,6 +63,8 @@ void csp_code_find_targets(const struct csp_code *code, const struct csp_machine
                            uint64_t start, uint64_t end, struct csp_map *targets);
 /* The size of the instruction at an address in bytes; 0 when none starts there. */
 uint32_t csp_code_size(const struct csp_code *code, uint64_t address);
+/* The sizes of all that start in [start, end) together. */
+uint64_t csp_code_bytes(const struct csp_code *code, uint64_t start, uint64_t end);
 void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t flags);
 
 /* The nearest instruction before, or at or after an address, across sections; 0 when none. */

@@ -13,8 +13,23 @@
 #include "profgen/units.h"
 #include "profgen/unsymbolized.h"
 
+/* How large what ran is, for the pre-inliner. */
+struct measuring {
+    struct csp_profgen *gen;
+    const struct csp_counters *counters;
+    struct csp_inline_sizes *sizes;
+};
+
+static void measure(void *user)
+{
+    struct measuring *measuring = user;
+    struct csp_profgen *gen = measuring->gen;
+    measuring->sizes =
+        csp_inline_sizes_of_counters(&gen->program, measuring->counters, gen->options.compat);
+}
+
 static void generate_by_probes(struct csp_profgen *gen, struct csp_counters *counters,
-                               struct csp_context_tree *tree)
+                               struct csp_context_tree *tree, struct measuring *measuring)
 {
     const struct csp_profgen_options *options = &gen->options;
     const struct csp_generate_options how = {
@@ -23,6 +38,8 @@ static void generate_by_probes(struct csp_profgen *gen, struct csp_counters *cou
         .infer_missing_frames = options->infer_missing_frames,
         .max_search_depth = options->max_search_depth,
         .threads = options->threads,
+        .beside = measuring ? measure : NULL,
+        .beside_user = measuring,
     };
     if (gen->flat)
         csp_generate_flat(&gen->program, counters, options->all_functions, tree);
@@ -41,19 +58,22 @@ static void generate_by_lines(struct csp_profgen *gen, const struct csp_counters
     }
 }
 
-/* From counters to counts by context. */
+/* From counters to counts by context. Measures what is not null. */
 static int make_tree(struct csp_profgen *gen, struct csp_counters *counters,
-                     struct csp_context_tree *tree, struct csp_diag *diag)
+                     struct csp_context_tree *tree, struct measuring *measuring,
+                     struct csp_diag *diag)
 {
     unsigned call_probes = (gen->options.compat ? CSP_TAIL_CALLS_BEFORE_LAST : 0) |
                            (gen->flat ? 0 : CSP_CALL_PROBES_REQUIRED);
     if (!gen->program.uses_probes) {
         generate_by_lines(gen, counters, tree);
+        if (measuring)
+            measure(measuring);
         return 0;
     }
     int error = csp_call_probes_rebuild(&gen->program, counters, call_probes, diag);
     if (!error)
-        generate_by_probes(gen, counters, tree);
+        generate_by_probes(gen, counters, tree, measuring);
     return error;
 }
 
@@ -67,7 +87,7 @@ static int add_others(struct csp_profgen *gen, struct csp_context_tree *tree, st
         struct csp_context_tree counted = {0};
         error = unwind(other, diag);
         if (!error)
-            error = make_tree(other, &other->counters, &counted, diag);
+            error = make_tree(other, &other->counters, &counted, NULL, diag);
         if (!error)
             csp_tree_add_build(tree, &gen->program, &counted, &other->program, &gen->across, diag);
         csp_context_free(&counted);
@@ -137,30 +157,28 @@ static int generate(struct csp_profgen *gen, struct csp_diag *diag)
     const struct csp_profgen_options *options = &gen->options;
     struct csp_counters *counters = &gen->counters;
     struct csp_context_tree tree = {0};
-    struct csp_inline_sizes *sizes = NULL;
+    struct measuring measuring = {.gen = gen, .counters = counters};
     csp_counters_close(counters);
-    int error = make_tree(gen, counters, &tree, diag);
+    int error = make_tree(gen, counters, &tree, needs_sizes(gen) ? &measuring : NULL, diag);
     if (!error)
         error = add_others(gen, &tree, diag);
     if (!error && !tree.counts.len && !options->compat)
         error = csp_explain_no_counts(gen, diag);
-    if (!error && needs_sizes(gen))
-        sizes = csp_inline_sizes_of_counters(&gen->program, counters, options->compat);
     if (!error) {
         bool by_lines = !gen->program.uses_probes;
         csp_counters_free(counters);
         *counters = (struct csp_counters){0};
         if (by_lines && !gen->flat)
             csp_contexts_settle_lines(&tree, options->profile.update_totals);
-        make_profile(gen, &tree, sizes,
+        make_profile(gen, &tree, measuring.sizes,
                      (struct csp_profile_data){
                          .context_sensitive = !gen->flat,
                          .by_lines = by_lines,
                          .fs_discriminators = gen->program.fs_discriminators,
                      });
     }
-    if (sizes)
-        csp_inline_sizes_destroy(sizes);
+    if (measuring.sizes)
+        csp_inline_sizes_destroy(measuring.sizes);
     csp_context_free(&tree);
     return error;
 }

@@ -13,6 +13,8 @@ struct csp_generate_options {
     bool infer_missing_frames; /* see profgen/missing_frames.h */
     uint32_t max_search_depth;
     unsigned threads;
+    void (*beside)(void *user); /* what can be done meanwhile by one of them, or null: it may … */
+    void *beside_user;          /* … read the program, and look at its debug information */
 };
 
 struct csp_generate_stats {

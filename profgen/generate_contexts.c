@@ -221,9 +221,9 @@ static void count_contexts(struct generator *generator, size_t first, size_t end
 }
 
 /* The nodes of the first generator know of the program what the others' need: they end last. */
-static void run(void *user, unsigned worker)
+static void generate(struct generator *generators, unsigned worker)
 {
-    struct generator *generators = user, *generator = generators + worker;
+    struct generator *generator = generators + worker;
     struct counted *counted = generator->counted;
     size_t contexts = counted->context_count, blocks = counted->block_count;
     if (worker) {
@@ -236,6 +236,21 @@ static void run(void *user, unsigned worker)
     end(generator);
     if (worker)
         csp_context_nodes_free(&generator->nodes);
+}
+
+struct generating {
+    struct generator *generators;
+    const struct csp_generate_options *options;
+};
+
+/* What is done beside is begun first: how much each generator does is decided at the end. */
+static void run(void *user, unsigned task)
+{
+    const struct generating *generating = user;
+    if (task)
+        generate(generating->generators, task - 1);
+    else if (generating->options->beside)
+        generating->options->beside(generating->options->beside_user);
 }
 
 /* Each learns the probes of ranges again, has arrays of all probes, and makes a tree that is joined
@@ -301,7 +316,8 @@ void csp_generate_contexts(struct csp_program *program, struct csp_counters *cou
     csp_shares_begin(&counted.shares, counted.block_count, count);
     csp_context_expect(tree, 2 * contexts);
     csp_context_nodes_begin(&generators->nodes, program, counters, options, tree);
-    csp_parallel(count, run, generators);
+    struct generating generating = {generators, options};
+    csp_parallel_tasks(options->threads, count + 1, run, &generating);
     csp_shares_free(&counted.shares);
     csp_context_nodes_free(&generators->nodes);
     csp_counter_groups_free(&counted.ranges);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "profgen/call_probes.h"
+#include "profgen/llvm/debug_info.h"
 
 #include <string.h>
 
@@ -62,41 +63,41 @@ static void want_named(void *user, const char *name, size_t length)
         want_name(measure, id);
 }
 
-/* Adds code of one function that is inlined through `stack`, outermost frame first. Callsites are
- * probes, where those are used. */
-static void add_inlined(struct measure *measure, const uint32_t *stack, size_t count,
-                        uint32_t bytes)
+/* What the trie knows a frame by: its callsite is a probe, where those are used. */
+static struct csp_sized_frame sized_frame(const struct csp_program *program,
+                                          const struct csp_inline_frame *frame)
 {
-    struct csp_program *program = measure->program;
-    measure->frames.len = 0;
-    for (size_t i = count; i; i--) {
-        const struct csp_line_frame *frame = csp_lines_frame_at(&program->lines, stack[i - 1]);
-        struct csp_sized_frame sized = {csp_intern_text(&program->names, frame->name), frame->line,
+    struct csp_probe_discriminator probe;
+    if (!program->uses_probes)
+        return (struct csp_sized_frame){frame->function, csp_lines_from_start(frame),
                                         frame->discriminator};
-        if (program->uses_probes) {
-            struct csp_probe_discriminator probe;
-            csp_probe_discriminator_decode(frame->discriminator, &probe);
-            sized.callsite = probe.index;
-            sized.discriminator = 0;
-        }
-        csp_vec_push(&measure->frames, sized);
-    }
-    csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len, bytes);
+    csp_probe_discriminator_decode(frame->discriminator, &probe);
+    return (struct csp_sized_frame){frame->function, probe.index, 0};
+}
+
+/* Adds code of one function that is inlined through others, itself first. */
+static void add_inlined(struct measure *measure, const struct csp_inline_frame *frames,
+                        size_t count, uint32_t bytes)
+{
+    measure->frames.len = 0;
+    for (size_t i = csp_lines_first_named(frames, count); i < count; i++)
+        csp_vec_push(&measure->frames, sized_frame(measure->program, &frames[i]));
+    if (measure->frames.len)
+        csp_inline_sizes_add(measure->sizes, measure->frames.data, measure->frames.len, bytes);
 }
 
 static void add_range(struct measure *measure, const struct csp_function_range *range)
 {
-    const struct csp_code *code = &measure->program->code;
-    uint64_t at = csp_code_from(code, range->start);
+    const struct csp_program *program = measure->program;
+    uint64_t at = csp_code_from(&program->code, range->start);
     while (at && at < range->end) {
-        const uint32_t *stack;
+        const struct csp_inline_frame *frames;
         uint64_t end;
-        uint32_t bytes = 0;
-        size_t count = csp_lines_inlining(measure->program, at, &stack, &end);
-        for (; at && at < end && at < range->end; at = csp_code_from(code, at + 1))
-            bytes += csp_code_size(code, at);
-        if (count)
-            add_inlined(measure, stack, count, bytes);
+        size_t count = csp_debug_info_inlining(program->debug, at, &frames, &end);
+        if (end > range->end)
+            end = range->end;
+        add_inlined(measure, frames, count, (uint32_t)csp_code_bytes(&program->code, at, end));
+        at = csp_code_from(&program->code, end);
     }
 }
 

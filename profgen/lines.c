@@ -7,20 +7,30 @@
 
 #include <string.h>
 
+uint32_t csp_lines_from_start(const struct csp_inline_frame *frame)
+{
+    return (frame->line - frame->start_line) & 0xffff;
+}
+
+size_t csp_lines_first_named(const struct csp_inline_frame *frames, size_t count)
+{
+    size_t first = count;
+    while (first && *frames[first - 1].function && strcmp(frames[first - 1].function, "<invalid>"))
+        first--;
+    return first;
+}
+
 /* The numbers of frames, innermost first, as a stack: in `ids`, and its length is returned. */
 static size_t number_frames(struct csp_program *program, const struct csp_inline_frame *frames,
                             size_t count, uint32_t *ids)
 {
     size_t kept = 0;
-    /* A function without a name ends what is known, from the outside in. */
-    for (size_t i = count; i; i--) {
+    for (size_t i = count, first = csp_lines_first_named(frames, count); i > first; i--) {
         const struct csp_inline_frame *frame = &frames[i - 1];
-        if (!*frame->function || !strcmp(frame->function, "<invalid>"))
-            break;
         ids[kept++] = csp_lines_frame(
             &program->lines,
             (struct csp_line_frame){.name = csp_intern_string(&program->names, frame->function),
-                                    .line = (frame->line - frame->start_line) & 0xffff,
+                                    .line = csp_lines_from_start(frame),
                                     .discriminator = frame->discriminator});
     }
     return kept;
@@ -54,14 +64,6 @@ size_t csp_lines_stack(struct csp_program *program, uint64_t address, const uint
         *known = (uint64_t)number_stack(program, found, count) + 1;
     }
     return stack_at(lines, (uint32_t)(*known - 1), frames);
-}
-
-size_t csp_lines_inlining(struct csp_program *program, uint64_t address, const uint32_t **frames,
-                          uint64_t *end)
-{
-    const struct csp_inline_frame *found;
-    size_t count = csp_debug_info_inlining(program->debug, address, &found, end);
-    return stack_at(&program->lines, number_stack(program, found, count), frames);
 }
 
 const struct csp_line_frame *csp_lines_place(struct csp_program *program, uint64_t address)

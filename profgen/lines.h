@@ -12,12 +12,19 @@
 #include <stdint.h>
 
 struct csp_program;
+struct csp_inline_frame;
 
 struct csp_line_frame {
     uint32_t name; /* in the binary's names */
     uint32_t line; /* from the function's start, 16 bits of it: what the compiler compares */
     uint32_t discriminator;
 };
+
+/* The line of a frame of the debug information, as above. */
+uint32_t csp_lines_from_start(const struct csp_inline_frame *frame);
+/* A function without a name ends what is known of a stack, from the outside in: which of the
+ * frames, innermost first, is the first of those that are left. */
+size_t csp_lines_first_named(const struct csp_inline_frame *frames, size_t count);
 
 struct csp_lines {
     struct csp_intern frames; /* struct csp_line_frame */
@@ -29,9 +36,6 @@ struct csp_lines {
  * instruction's own place. Returns how many frames there are, 0 when it has no line. *frames lives
  * as long as the program. Not safe for concurrent use. */
 size_t csp_lines_stack(struct csp_program *program, uint64_t address, const uint32_t **frames);
-/* The same for all instructions in [address, *end); the last frame's place is none of theirs. */
-size_t csp_lines_inlining(struct csp_program *program, uint64_t address, const uint32_t **frames,
-                          uint64_t *end);
 /* The last frame of that stack, or null. */
 const struct csp_line_frame *csp_lines_place(struct csp_program *program, uint64_t address);
 /* Whether two instructions were inlined through the same calls. */

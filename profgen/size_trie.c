@@ -1,13 +1,10 @@
 #include "profgen/size_trie.h"
 
-#include "profgen/llvm/names.h"
-
-#include <string.h>
-
 struct csp_inline_sizes *csp_inline_sizes_create(void)
 {
     struct csp_inline_sizes *sizes = csp_calloc(1, sizeof *sizes);
     csp_vec_push(&sizes->nodes, (struct csp_size_node){.first_edge = UINT64_MAX});
+    sizes->guids.names = &sizes->names;
     return sizes;
 }
 
@@ -15,7 +12,9 @@ void csp_inline_sizes_destroy(struct csp_inline_sizes *sizes)
 {
     csp_vec_free(&sizes->nodes);
     csp_pairs_free(&sizes->edges);
-    csp_map_free(&sizes->guids);
+    csp_map_free(&sizes->known);
+    csp_guids_free(&sizes->guids);
+    csp_intern_free(&sizes->names);
     free(sizes);
 }
 
@@ -48,9 +47,9 @@ static uint32_t make_child(struct csp_inline_sizes *sizes, uint32_t node, uint64
 
 static uint64_t guid_of(struct csp_inline_sizes *sizes, const char *name)
 {
-    uint64_t *guid = csp_map_at(&sizes->guids, (uint64_t)(uintptr_t)name);
+    uint64_t *guid = csp_map_at(&sizes->known, (uint64_t)(uintptr_t)name);
     if (!*guid)
-        *guid = csp_name_guid(name, strlen(name));
+        *guid = csp_guid_of(&sizes->guids, csp_intern_string(&sizes->names, name));
     return *guid;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/pairs.h"
+#include "profgen/guids.h"
 
 struct csp_size_node {
     bool known;
@@ -17,11 +18,13 @@ struct csp_size_node {
 struct csp_inline_sizes {
     CSP_VEC(struct csp_size_node) nodes; /* 0: the root */
     struct csp_pairs edges; /* node, hash of the call as libLLVM has it: the child's number - 1 */
-    struct csp_map guids;   /* by pointer to the name */
+    struct csp_map known;   /* GUIDs by pointer to the name */
+    struct csp_intern names;
+    struct csp_guids guids; /* by name */
 };
 
 struct csp_sized_frame {
-    const char *function; /* lives as long as the trie; the same name is the same pointer, mostly */
+    const char *function; /* lives as long as the trie; a pointer is always to the same name */
     uint32_t callsite, discriminator; /* of the call in this function; of no meaning in the leaf */
 };
 
