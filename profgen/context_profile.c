@@ -5,7 +5,10 @@
 #include "base/parallel.h"
 
 #define LEFT_OUT UINT32_MAX
-enum { WORTH_A_THREAD = 1 << 12 }; /* counts to be written */
+enum {
+    WORTH_A_THREAD = 1 << 12, /* counts to be written */
+    WORTH_FREEING = 1 << 20,  /* counts to be forgotten */
+};
 
 /* From the tree to arrays. */
 struct writer {
@@ -212,7 +215,7 @@ static void write_all(struct writer *writer, unsigned threads)
     csp_context_nest_free(&writer->nest);
 }
 
-/* Giving back the memory of the tree takes as long as making a profile of what is left. */
+/* Giving back the memory of a large tree takes as long as making a profile of what is left. */
 struct building {
     struct csp_context_tree *tree;
     const struct csp_profile_data *data;
@@ -220,13 +223,13 @@ struct building {
     struct csp_profile *profile;
 };
 
-static void build_or_free(void *user, unsigned task)
+static void build_or_free(void *user, unsigned worker)
 {
     struct building *building = user;
-    if (task)
-        building->profile = csp_profile_build(building->data, building->update_totals);
-    else
+    if (worker)
         csp_context_free(building->tree);
+    else
+        building->profile = csp_profile_build(building->data, building->update_totals);
 }
 
 struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct csp_guids *guids,
@@ -260,7 +263,10 @@ struct csp_profile *csp_context_profile(struct csp_context_tree *tree, struct cs
     data.types = counts->types.data;
     data.type_len = counts->types.len;
     struct building building = {tree, &data, update_totals, NULL};
-    csp_parallel_tasks(threads, 2, build_or_free, &building);
+    bool at_once = csp_parallel_worth(threads, tree->counts.len, WORTH_FREEING) > 1;
+    if (!at_once)
+        csp_context_free(tree);
+    csp_parallel(at_once ? 2 : 1, build_or_free, &building);
     csp_vec_free(&writer.nodes);
     csp_vec_free(&counts->bodies);
     csp_vec_free(&counts->targets);

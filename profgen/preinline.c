@@ -9,7 +9,9 @@
 #include "profgen/size_trie.h"
 #include "profgen/units.h"
 
-enum { WORTH_A_THREAD = 1 << 12 }; /* counts to be added up */
+/* Counts to be added up. Fewer are in the processor's cache, from where another thread would have
+ * to take them. */
+enum { WORTH_A_THREAD = 1 << 20 };
 
 struct csp_preinliner {
     struct csp_context_tree *tree;
