@@ -116,7 +116,10 @@ static uint32_t top_node(struct csp_program *program, uint64_t start, const char
     return node;
 }
 
-enum { ENDS_STRAIGHT_CODE = CSP_CODE_CALL | CSP_CODE_RETURN | CSP_CODE_BRANCH };
+enum {
+    MAY_CALL = CSP_CODE_CALL | CSP_CODE_BRANCH,
+    ENDS_STRAIGHT_CODE = MAY_CALL | CSP_CODE_RETURN,
+};
 
 /* Jumps out of a function at its end are calls too, and so may be jumps to its own start. */
 static bool may_call(const struct csp_program *program, uint64_t address, uint8_t flags,
@@ -177,7 +180,7 @@ static void rebuild_range(struct csp_program *program, const struct csp_function
     struct csp_map targets = {0};
     if (hide_tail_calls)
         csp_code_find_targets(&program->code, program->machine, range->start, range->end, &targets);
-    uint64_t address = csp_code_from(&program->code, range->start);
+    uint64_t address = csp_code_find(&program->code, range->start, MAY_CALL);
     while (address && address < range->end) {
         uint8_t flags = csp_code_flags(&program->code, address);
         bool call = flags & CSP_CODE_CALL;
@@ -187,7 +190,7 @@ static void rebuild_range(struct csp_program *program, const struct csp_function
             program->calls_without_probe++;
             csp_debug(diag, "%s: the call at 0x%" PRIx64 " has no probe", program->path, address);
         }
-        address = csp_code_from(&program->code, address + 1);
+        address = csp_code_find(&program->code, address + 1, MAY_CALL);
     }
     csp_map_free(&targets);
 }
@@ -208,8 +211,9 @@ static uint32_t probe_before(const struct csp_program *program, uint64_t start, 
 /* LLVM's pass puts the probe of a tail call before the instructions that drop the frame. */
 static void move_to_jumps(struct csp_program *program, const struct csp_function_range *range)
 {
-    uint64_t address = csp_code_from(&program->code, range->start);
-    for (; address && address < range->end; address = csp_code_from(&program->code, address + 1)) {
+    uint64_t address = csp_code_find(&program->code, range->start, MAY_CALL);
+    for (; address && address < range->end;
+         address = csp_code_find(&program->code, address + 1, MAY_CALL)) {
         uint8_t flags = csp_code_flags(&program->code, address);
         if ((flags & CSP_CODE_CALL) || !may_call(program, address, flags, range->function) ||
             csp_probes_call_at(&program->probes, address) != CSP_NO_PROBE)
@@ -220,19 +224,24 @@ static void move_to_jumps(struct csp_program *program, const struct csp_function
     }
 }
 
-static void touch(const struct csp_program *program, uint8_t *touched, uint64_t address)
+struct touched {
+    const struct csp_functions *functions;
+    uint8_t *flags; /* by function */
+    size_t last;    /* where in their ranges the last one was */
+};
+
+static void touch(struct touched *touched, uint64_t address)
 {
-    uint32_t function = csp_functions_at(&program->functions, address);
+    uint32_t function = csp_functions_near(touched->functions, address, &touched->last);
     if (function != CSP_NO_FUNCTION)
-        touched[function] = 1;
+        touched->flags[function] = 1;
 }
 
-static void touch_pairs(const struct csp_program *program, uint8_t *touched,
-                        const struct csp_pairs *pairs)
+static void touch_pairs(struct touched *touched, const struct csp_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->list.len; i++) {
-        touch(program, touched, pairs->list.data[i].first);
-        touch(program, touched, pairs->list.data[i].second);
+        touch(touched, pairs->list.data[i].first);
+        touch(touched, pairs->list.data[i].second);
     }
 }
 
@@ -240,12 +249,13 @@ static void touch_pairs(const struct csp_program *program, uint8_t *touched,
 static uint8_t *touched_functions(const struct csp_program *program,
                                   const struct csp_counters *counters)
 {
-    uint8_t *touched = csp_calloc(program->functions.functions.len + 1, 1);
+    struct touched touched = {.functions = &program->functions};
+    touched.flags = csp_calloc(program->functions.functions.len + 1, 1);
     for (size_t i = 0; i < counters->frames.list.len; i++)
-        touch(program, touched, counters->frames.list.data[i].second);
-    touch_pairs(program, touched, &counters->ranges.spans);
-    touch_pairs(program, touched, &counters->branches.spans);
-    return touched;
+        touch(&touched, counters->frames.list.data[i].second);
+    touch_pairs(&touched, &counters->ranges.spans);
+    touch_pairs(&touched, &counters->branches.spans);
+    return touched.flags;
 }
 
 static int explain_none(const struct csp_program *program, bool required, struct csp_diag *diag)

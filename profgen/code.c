@@ -206,17 +206,22 @@ uint64_t csp_code_before(const struct csp_code *code, uint64_t address)
     return 0;
 }
 
-uint64_t csp_code_from(const struct csp_code *code, uint64_t address)
+uint64_t csp_code_find(const struct csp_code *code, uint64_t address, uint8_t marks)
 {
     size_t first = sections_up_to(code, address);
     for (size_t i = first ? first - 1 : 0; i < code->sections.len; i++) {
         const struct csp_code_section *section = &code->sections.data[i];
         uint64_t slots = (section->end - section->start) >> section->shift;
         for (uint64_t slot = slot_from(section, address); slot < slots; slot++)
-            if (section->flags[slot] & CSP_CODE_START)
+            if ((section->flags[slot] & CSP_CODE_START) && (section->flags[slot] & marks))
                 return section->start + (slot << section->shift);
     }
     return 0;
+}
+
+uint64_t csp_code_from(const struct csp_code *code, uint64_t address)
+{
+    return csp_code_find(code, address, CSP_CODE_START);
 }
 
 bool csp_code_falls_through(const struct csp_code *code, uint64_t start, uint64_t end,

@@ -70,6 +70,8 @@ void csp_code_mark(struct csp_code *code, uint64_t address, uint8_t flags);
 /* The nearest instruction before, or at or after an address, across sections; 0 when none. */
 uint64_t csp_code_before(const struct csp_code *code, uint64_t address);
 uint64_t csp_code_from(const struct csp_code *code, uint64_t address);
+/* The nearest at or after an address that is marked with one of these. */
+uint64_t csp_code_find(const struct csp_code *code, uint64_t address, uint8_t marks);
 
 /* Whether execution can run straight from `start` to the instruction at `end`: nothing between them
  * always leaves. llvm-profgen lets indirect jumps through: `indirect_falls`. */

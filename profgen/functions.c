@@ -184,3 +184,22 @@ uint32_t csp_functions_at(const struct csp_functions *functions, uint64_t addres
     const struct csp_function_range *range = csp_functions_find(functions, address);
     return range ? range->function : CSP_NO_FUNCTION;
 }
+
+/* Whether no range that starts later holds an address which is not below this one's start. */
+static bool is_before_next(const struct csp_functions *functions, size_t range, uint64_t address)
+{
+    return range + 1 == functions->ranges.len || address < functions->ranges.data[range + 1].start;
+}
+
+uint32_t csp_functions_near(const struct csp_functions *functions, uint64_t address, size_t *last)
+{
+    const struct csp_function_range *ranges = functions->ranges.data;
+    if (*last >= functions->ranges.len || address < ranges[*last].start ||
+        !is_before_next(functions, *last, address)) {
+        size_t after = csp_upper_bound(ranges, functions->ranges.len, start, address);
+        if (!after)
+            return CSP_NO_FUNCTION;
+        *last = after - 1;
+    }
+    return address < ranges[*last].end ? ranges[*last].function : CSP_NO_FUNCTION;
+}

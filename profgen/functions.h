@@ -55,5 +55,8 @@ struct csp_function_range *csp_functions_find_start(const struct csp_functions *
                                                     uint64_t address);
 /* The function that holds an address, or CSP_NO_FUNCTION. */
 uint32_t csp_functions_at(const struct csp_functions *functions, uint64_t address);
+/* The same of many addresses one after the other, each mostly in the range of the one before:
+ * its number is in *last, which is zero at first. */
+uint32_t csp_functions_near(const struct csp_functions *functions, uint64_t address, size_t *last);
 
 #endif

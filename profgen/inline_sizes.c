@@ -10,12 +10,13 @@ struct measure {
     struct csp_program *program;
     struct csp_inline_sizes *sizes;
     uint8_t *wanted; /* by function */
+    size_t last;     /* where in their ranges the last one was */
     CSP_VEC(struct csp_sized_frame) frames;
 };
 
 static void want_at(struct measure *measure, uint64_t address)
 {
-    uint32_t id = csp_functions_at(&measure->program->functions, address);
+    uint32_t id = csp_functions_near(&measure->program->functions, address, &measure->last);
     if (id != CSP_NO_FUNCTION)
         measure->wanted[id] = 1;
 }

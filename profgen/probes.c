@@ -267,38 +267,43 @@ int csp_probes_read(struct csp_probes *probes, struct csp_intern *names, const u
     return 0;
 }
 
-/* Those of one address stay in order. By one byte of the addresses after the other, because they
- * are many, and in order but for what is inlined. */
-static void sort_by_address(struct csp_probe_at *list, size_t count)
+/* Those of one address stay in order. By some bits of the addresses after the others, because they
+ * are many, and in order but for what is inlined. The result is in one of both arrays. */
+static struct csp_probe_at *sort_by_address(struct csp_probe_at *list, struct csp_probe_at *other,
+                                            size_t count)
 {
-    enum { BYTES = 256 };
+    enum { BITS = 11, DIGITS = 1 << BITS };
     uint64_t bits = 0;
-    struct csp_probe_at *sorted = csp_malloc((count + 1) * sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         bits |= list[i].address;
-    for (unsigned shift = 0; shift < 64 && bits >> shift; shift += 8) {
-        size_t at[BYTES + 1] = {0};
+    for (unsigned shift = 0; shift < 64 && bits >> shift; shift += BITS) {
+        size_t at[DIGITS + 1] = {0};
         for (size_t i = 0; i < count; i++)
-            at[(list[i].address >> shift) % BYTES + 1]++;
-        for (size_t byte = 0; byte < BYTES; byte++)
-            at[byte + 1] += at[byte];
+            at[(list[i].address >> shift) % DIGITS + 1]++;
+        for (size_t digit = 0; digit < DIGITS; digit++)
+            at[digit + 1] += at[digit];
         for (size_t i = 0; i < count; i++)
-            sorted[at[(list[i].address >> shift) % BYTES]++] = list[i];
-        memcpy(list, sorted, count * sizeof *list);
+            other[at[(list[i].address >> shift) % DIGITS]++] = list[i];
+        struct csp_probe_at *sorted = other;
+        other = list;
+        list = sorted;
     }
-    free(sorted);
+    return list;
 }
 
 void csp_probes_seal(struct csp_probes *probes)
 {
-    probes->by_address.len = 0;
-    csp_vec_reserve(&probes->by_address, probes->probes.len);
-    for (size_t i = 0; i < probes->probes.len; i++)
-        probes->by_address.data[i] =
-            (struct csp_probe_at){probes->probes.data[i].address, (uint32_t)i};
-    probes->by_address.len = probes->probes.len;
-    if (probes->probes.len)
-        sort_by_address(probes->by_address.data, probes->by_address.len);
+    size_t count = probes->probes.len;
+    struct csp_probe_at *list = csp_malloc((count + 1) * sizeof *list);
+    struct csp_probe_at *other = csp_malloc((count + 1) * sizeof *other);
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct csp_probe_at){probes->probes.data[i].address, (uint32_t)i};
+    struct csp_probe_at *sorted = sort_by_address(list, other, count);
+    csp_vec_free(&probes->by_address);
+    probes->by_address.data = sorted;
+    probes->by_address.len = count;
+    probes->by_address.cap = count + 1;
+    free(sorted == list ? other : list);
 }
 
 void csp_probes_free(struct csp_probes *probes)

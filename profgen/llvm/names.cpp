@@ -4,6 +4,8 @@
 #include "llvm/ProfileData/SampleProf.h"
 #include "llvm/Support/MD5.h"
 
+#include <cstring>
+
 using namespace llvm;
 using sampleprof::FunctionSamples;
 
@@ -16,6 +18,8 @@ uint64_t csp_name_guid(const char *name, size_t length)
  * the name's last dot is the suffix's own. */
 static size_t canonical(StringRef name, std::initializer_list<StringRef> suffixes)
 {
+    if (!std::memchr(name.data(), '.', name.size()))
+        return name.size();
     for (StringRef suffix : suffixes) {
         size_t dot = name.rfind('.');
         if (dot == StringRef::npos)
