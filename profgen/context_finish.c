@@ -94,13 +94,12 @@ struct survey {
 static void survey_part(void *user, unsigned worker)
 {
     struct survey *survey = user;
-    if (!worker) {
+    if (!worker)
         survey->summary = summarise(survey->tree, survey->names);
-        if (survey->preinliner)
-            csp_preinliner_learn_contexts(survey->preinliner);
-    }
-    if (survey->preinliner && worker == survey->workers - 1)
+    if (survey->preinliner && worker == survey->workers - 1) {
+        csp_preinliner_learn_contexts(survey->preinliner);
         csp_preinliner_learn_calls(survey->preinliner);
+    }
 }
 
 void csp_contexts_finish(struct csp_context_tree *tree, struct csp_guids *guids,

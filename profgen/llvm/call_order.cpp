@@ -11,6 +11,13 @@
 using namespace llvm;
 using namespace llvm::sampleprof;
 
+/* Names are not copied: where one is tells them apart, and MD5, the hash of one, takes its time. */
+static uint64_t key(FunctionId function)
+{
+    return function.isStringRef() ? reinterpret_cast<uintptr_t>(function.stringRef().data())
+                                  : function.getHashCode();
+}
+
 void csp_call_order(const char *const *names, size_t count, bool guids, const csp_call *calls,
                     size_t call_count, uint32_t *order)
 {
@@ -20,18 +27,19 @@ void csp_call_order(const char *const *names, size_t count, bool guids, const cs
     ProfiledCallGraph graph(none);
     FunctionSamples::ProfileIsCS = contexts;
 
-    DenseMap<uint64_t, uint32_t> numbers;
+    DenseMap<uint64_t, uint32_t> by_name;
     for (size_t i = 0; i < count; i++) {
         FunctionId function = csp::functionId(names[i], guids);
         graph.addProfiledFunction(function);
-        numbers.try_emplace(function.getHashCode(), static_cast<uint32_t>(i));
+        by_name.try_emplace(key(function), static_cast<uint32_t>(i));
     }
-    auto number = [&](const ProfiledCallGraphNode *node) {
-        return numbers.lookup(node->Name.getHashCode());
-    };
+    DenseMap<const ProfiledCallGraphNode *, uint32_t> numbers;
     std::vector<ProfiledCallGraphNode *> nodes(count);
-    for (ProfiledCallGraphNode *node : graph)
-        nodes[number(node)] = node;
+    for (ProfiledCallGraphNode *node : graph) {
+        uint32_t number = by_name.lookup(key(node->Name));
+        numbers.try_emplace(node, number);
+        nodes[number] = node;
+    }
     for (size_t i = 0; i < call_count; i++) {
         ProfiledCallGraphNode *caller = nodes[calls[i].caller];
         caller->Edges.emplace(caller, nodes[calls[i].callee], calls[i].weight);
@@ -41,6 +49,6 @@ void csp_call_order(const char *const *names, size_t count, bool guids, const cs
         scc_member_iterator<ProfiledCallGraph *> members(*group);
         for (ProfiledCallGraphNode *node : *members)
             if (node != graph.getEntryNode())
-                order[--at] = number(node);
+                order[--at] = numbers.lookup(node);
     }
 }

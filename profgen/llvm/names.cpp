@@ -18,12 +18,11 @@ uint64_t csp_name_guid(const char *name, size_t length)
  * the name's last dot is the suffix's own. */
 static size_t canonical(StringRef name, std::initializer_list<StringRef> suffixes)
 {
-    if (!std::memchr(name.data(), '.', name.size()))
-        return name.size();
     for (StringRef suffix : suffixes) {
-        size_t dot = name.rfind('.');
-        if (dot == StringRef::npos)
+        const void *last = memrchr(name.data(), '.', name.size());
+        if (!last)
             break;
+        size_t dot = static_cast<size_t>(static_cast<const char *>(last) - name.data());
         if (name.substr(dot).starts_with(suffix))
             name = name.take_front(dot);
         else if (name.take_front(dot + 1).ends_with(suffix))
