@@ -373,7 +373,7 @@ static int run(struct csp_cli *cli, int argc, char **argv)
     if (!code)
         code = check_options(&collect);
     if (!collect.output)
-        collect.output = collect.live ? "csprof.prof" : "csprof.data";
+        collect.output = collect.live ? "csprof.prof" : CSP_CLI_RECORDING;
     if (!code)
         code = record(&collect);
     csp_vec_free(&collect.session.pids.tids);

@@ -1,6 +1,6 @@
 /* One step of the virtual unwinder: what a branch of a history does to the call stack, and what it
  * counts. Call stacks are nodes of a tree, a call in its caller, so that a step is the same work
- * however deep the stack is. Only profgen/unwind.c and unwind_join.c use this. */
+ * however deep the stack is. Only profgen/steps.c, unwind.c and unwind_join.c use this. */
 #ifndef CSP_PROFGEN_UNWIND_STEP_H
 #define CSP_PROFGEN_UNWIND_STEP_H
 
