@@ -2,28 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/saturate.h"
+#include "base/sort.h"
 #include "profgen/context_overlap.h"
 
-static int by_hash(const void *a, const void *b)
+static bool is_before(const void *a, const void *b)
 {
-    const struct csp_hashed_child *x = a, *y = b;
-    return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
-static void sort(struct csp_hashed_child *children, size_t count)
-{
-    enum { FEW = 16 };
-    if (count > FEW) {
-        qsort(children, count, sizeof *children, by_hash);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        struct csp_hashed_child child = children[i];
-        size_t at = i;
-        for (; at && child.hash < children[at - 1].hash; at--)
-            children[at] = children[at - 1];
-        children[at] = child;
-    }
+    return ((const struct csp_hashed_child *)a)->hash < ((const struct csp_hashed_child *)b)->hash;
 }
 
 void csp_context_sorted_children(const struct csp_context_tree *tree, struct csp_guids *guids,
@@ -39,7 +23,8 @@ void csp_context_sorted_children(const struct csp_context_tree *tree, struct csp
         csp_vec_push(children, (struct csp_hashed_child){hash, child - 1, edge.name,
                                                          tree->nodes.data[child - 1].counted});
     }
-    sort(children->data + first, children->len - first);
+    if (children->len != first)
+        csp_sort(children->data + first, children->len - first, sizeof *children->data, is_before);
 }
 
 /* All nodes, those nearer to the top first. */

@@ -1,5 +1,7 @@
 #include "profgen/counter_groups.h"
 
+#include "base/sort.h"
+
 static uint32_t context_of(const struct csp_counter_table *table, size_t i)
 {
     return (uint32_t)(table->keys.list.data[i] >> 32);
@@ -29,30 +31,10 @@ void csp_counter_groups_begin(struct csp_counter_groups *groups,
         groups->order[at[context_of(table, i)]++] = (uint32_t)i;
 }
 
-static bool is_before(const struct csp_counter *a, const struct csp_counter *b)
+static bool is_before(const void *a, const void *b)
 {
-    return a->from != b->from ? a->from < b->from : a->to < b->to;
-}
-
-static int by_span(const void *a, const void *b)
-{
-    return is_before(a, b) ? -1 : is_before(b, a);
-}
-
-static void sort(struct csp_counter *counters, size_t count)
-{
-    enum { FEW = 24 };
-    if (count > FEW) {
-        qsort(counters, count, sizeof *counters, by_span);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        struct csp_counter counter = counters[i];
-        size_t at = i;
-        for (; at && is_before(&counter, &counters[at - 1]); at--)
-            counters[at] = counters[at - 1];
-        counters[at] = counter;
-    }
+    const struct csp_counter *x = a, *y = b;
+    return x->from != y->from ? x->from < y->from : x->to < y->to;
 }
 
 void csp_counter_groups_get(const struct csp_counter_groups *groups, uint32_t context,
@@ -65,8 +47,7 @@ void csp_counter_groups_get(const struct csp_counter_groups *groups, uint32_t co
 
 void csp_counter_group_sort(csp_counter_list *group)
 {
-    if (group->len)
-        sort(group->data, group->len);
+    csp_sort(group->data, group->len, sizeof *group->data, is_before);
 }
 
 void csp_counter_groups_free(struct csp_counter_groups *groups)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/saturate.h"
+#include "base/sort.h"
 
 #include <string.h>
 
@@ -120,19 +121,9 @@ void csp_counter_log_settle(struct csp_counter_log *log)
     log->list.len = log->sorted = kept;
 }
 
-static int by_span(const void *a, const void *b)
+static bool has_earlier_span(const void *a, const void *b)
 {
-    uint32_t x = ((const struct csp_counted *)a)->span, y = ((const struct csp_counted *)b)->span;
-    return x < y ? -1 : x > y;
-}
-
-/* What is of one context. */
-static void sort_group(struct csp_counted *list, size_t count)
-{
-    if (count <= FEW)
-        sort_few(list, count, 32);
-    else
-        qsort(list, count, sizeof *list, by_span);
+    return ((const struct csp_counted *)a)->span < ((const struct csp_counted *)b)->span;
 }
 
 /* What one log takes of another. */
@@ -165,7 +156,8 @@ static void append(const struct taking *taking, bool is_new, struct csp_counter_
         for (size_t at = i; at < end; at++)
             csp_vec_push(&to->list, (struct csp_counted){other->list.data[at].count, context,
                                                          taking->spans[other->list.data[at].span]});
-        sort_group(to->list.data + to->list.len - (end - i), end - i);
+        csp_sort(to->list.data + to->list.len - (end - i), end - i, sizeof *to->list.data,
+                 has_earlier_span);
     }
 }
 

@@ -1,30 +1,11 @@
 #include "profgen/disjoint.h"
 
-static bool is_before(const struct csp_range_edge *a, const struct csp_range_edge *b)
-{
-    return a->address != b->address ? a->address < b->address : a->ends < b->ends;
-}
+#include "base/sort.h"
 
-static int by_address(const void *a, const void *b)
+static bool is_before(const void *a, const void *b)
 {
-    return is_before(a, b) ? -1 : is_before(b, a);
-}
-
-/* A context mostly has a handful of ranges. */
-static void sort(struct csp_range_edge *edges, size_t count)
-{
-    enum { FEW = 24 };
-    if (count > FEW) {
-        qsort(edges, count, sizeof *edges, by_address);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        struct csp_range_edge edge = edges[i];
-        size_t at = i;
-        for (; at && is_before(&edge, &edges[at - 1]); at--)
-            edges[at] = edges[at - 1];
-        edges[at] = edge;
-    }
+    const struct csp_range_edge *x = a, *y = b;
+    return x->address != y->address ? x->address < y->address : x->ends < y->ends;
 }
 
 void csp_disjoint(const struct csp_counter *ranges, size_t count, struct csp_spans *out)
@@ -36,8 +17,7 @@ void csp_disjoint(const struct csp_counter *ranges, size_t count, struct csp_spa
     }
     const struct csp_range_edge *edges = out->edges.data;
     size_t len = out->edges.len;
-    if (len)
-        sort(out->edges.data, len);
+    csp_sort(out->edges.data, len, sizeof *edges, is_before);
     uint64_t open = 0, sum = 0, from = 0;
     for (size_t i = 0; i < len;) {
         uint64_t address = edges[i].address;
