@@ -16,14 +16,19 @@ struct draft {
     size_t begin;
 };
 
-static struct draft begin(struct csp_writer *writer, uint32_t type, uint16_t misc)
+static struct draft begin_in(struct csp_buf *out, struct csp_writer *writer, uint32_t type,
+                             uint16_t misc)
 {
-    struct csp_buf *out = csp_writer_out(writer, type);
     struct draft draft = {writer, out, out->len};
     csp_buf_add_u32(draft.out, type);
     csp_buf_add_u16(draft.out, misc);
     csp_buf_add_u16(draft.out, 0);
     return draft;
+}
+
+static struct draft begin(struct csp_writer *writer, uint32_t type, uint16_t misc)
+{
+    return begin_in(csp_writer_out(writer, type), writer, type, misc);
 }
 
 static void pad(const struct draft *draft)
@@ -243,12 +248,10 @@ void csp_write_throttle(struct csp_writer *writer, const struct csp_writer_id *i
 
 /* ---- perf's own ---- */
 
-void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
+static void put_auxtrace_info(struct csp_writer *writer, struct csp_buf *out,
+                              const struct csp_cs_etm_info *info)
 {
-    csp_writer_pack(writer);
-    if (!writer->auxtrace_info_offset)
-        writer->auxtrace_info_offset = csp_writer_size(writer);
-    struct draft draft = begin(writer, CSP_RECORD_AUXTRACE_INFO, 0);
+    struct draft draft = begin_in(out, writer, CSP_RECORD_AUXTRACE_INFO, 0);
     csp_buf_add_u32(draft.out, CSP_AUXTRACE_CS_ETM);
     csp_buf_add_u32(draft.out, 0);
     csp_buf_add_u64(draft.out, info->version);
@@ -266,15 +269,23 @@ void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_
     end(&draft, "the configuration of so many trace units");
 }
 
+void csp_write_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
+{
+    csp_writer_pack(writer);
+    if (!writer->auxtrace_info_offset)
+        writer->auxtrace_info_offset = csp_writer_size(writer);
+    put_auxtrace_info(writer, csp_writer_out(writer, CSP_RECORD_AUXTRACE_INFO), info);
+}
+
 void csp_writer_update_auxtrace_info(struct csp_writer *writer, const struct csp_cs_etm_info *info)
 {
+    struct csp_buf record = {0};
     csp_writer_flush(writer);
-    csp_write_auxtrace_info(writer, info);
-    ssize_t size = (ssize_t)writer->buffer.len;
-    if (!writer->error && pwrite(writer->fd, writer->buffer.data, writer->buffer.len,
-                                 (off_t)writer->auxtrace_info_offset) != size)
+    put_auxtrace_info(writer, &record, info);
+    if (!writer->error && pwrite(writer->fd, record.data, record.len,
+                                 (off_t)writer->auxtrace_info_offset) != (ssize_t)record.len)
         writer->error = errno ? errno : EIO;
-    writer->buffer.len = 0;
+    csp_buf_free(&record);
 }
 
 void csp_write_auxtrace(struct csp_writer *writer, const struct csp_auxtrace_event *event,

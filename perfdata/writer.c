@@ -30,13 +30,6 @@ static void write_all(struct csp_writer *writer, const void *data, size_t size)
     }
 }
 
-/* Of what waits, and `more` bytes behind it: as many as reach the end of the last piece. */
-static size_t whole_pieces(const struct csp_writer *writer, size_t more)
-{
-    size_t first = PIECE - writer->written % PIECE, waiting = writer->buffer.len + more;
-    return waiting < first ? 0 : first + (waiting - first) / PIECE * PIECE;
-}
-
 static void write_from_buffer(struct csp_writer *writer, size_t size)
 {
     struct csp_buf *buffer = &writer->buffer;
@@ -47,9 +40,19 @@ static void write_from_buffer(struct csp_writer *writer, size_t size)
     memmove(buffer->data, buffer->data + size, buffer->len);
 }
 
+/* How many of the bytes so far lie behind the last end of a piece. */
+static size_t behind_pieces(const struct csp_writer *writer)
+{
+    return (writer->written + writer->buffer.len) % PIECE;
+}
+
 void csp_writer_settle(struct csp_writer *writer)
 {
-    write_from_buffer(writer, whole_pieces(writer, 0));
+    size_t behind = behind_pieces(writer);
+    if (writer->error)
+        writer->buffer.len = 0; /* it will not be written any more */
+    if (behind < writer->buffer.len)
+        write_from_buffer(writer, writer->buffer.len - behind);
 }
 
 void csp_writer_flush(struct csp_writer *writer)
@@ -60,20 +63,18 @@ void csp_writer_flush(struct csp_writer *writer)
         writer->whole = writer->written;
 }
 
-/* Pieces can end in the middle of a record. */
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
 {
-    size_t whole = whole_pieces(writer, size), waiting = writer->buffer.len;
-    const char *at = data;
-    if (whole) {
-        size_t first = PIECE - (writer->written + waiting) % PIECE;
-        csp_buf_add(&writer->buffer, at, first);
-        write_from_buffer(writer, waiting + first);
-        write_all(writer, at + first, whole - waiting - first);
-        at += whole - waiting;
-        size -= whole - waiting;
+    for (const char *at = data; size;) {
+        size_t room = PIECE - behind_pieces(writer), now = size < room ? size : room;
+        if (now == PIECE && !writer->buffer.len)
+            write_all(writer, at, now);
+        else
+            csp_buf_add(&writer->buffer, at, now);
+        csp_writer_settle(writer);
+        at += now;
+        size -= now;
     }
-    csp_buf_add(&writer->buffer, at, size);
 }
 
 bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid)

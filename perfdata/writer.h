@@ -1,8 +1,8 @@
 /* Writing perf.data, in place: what was written before the writer died can be read.
  *
  * The header and the attributes go first, with a data size of 0 that means "up to the end of the
- * file"; then records, each handed to the kernel whole; csp_writer_close adds the features and
- * completes the header. sample_id_all is always on: the fields of struct csp_writer_id follow every
+ * file"; then records, as far as they were flushed whole, and perhaps the beginning of one behind
+ * them; csp_writer_close adds the features and completes the header. sample_id_all is always on: the fields of struct csp_writer_id follow every
  * record of the kernel's kinds, as the sample_type of its attribute has them. Not safe for
  * concurrent use: the caller locks. Errors of writing stay until csp_writer_close, which reports.
  */

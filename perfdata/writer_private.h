@@ -17,7 +17,7 @@ struct csp_writer {
     char *path;
     int error;                      /* errno of the first write that failed */
     const char *oversized;          /* a record that cannot be written, or null */
-    struct csp_buf buffer;          /* whole records only, between calls */
+    struct csp_buf buffer;          /* behind what was written */
     struct csp_packing *packing;    /* null: nothing is compressed */
     uint64_t written;               /* bytes already handed to the kernel */
     uint64_t whole;                 /* as many of them are whole records, for certain */

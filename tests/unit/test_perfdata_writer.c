@@ -2,7 +2,9 @@
  */
 #include "written_recording.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void attributes_keep_their_fields_ids_and_names(void **state)
@@ -465,6 +467,57 @@ static void trace_is_written_in_aligned_pieces_of_two_mebibytes(void **state)
     end_cleanly(&recording);
 }
 
+/* So many trace units that their record is larger than what else is written at the end. */
+enum { UNITS = 64 };
+
+static struct csp_cs_etm_info describe_units(struct csp_cs_etm_cpu cpus[UNITS], uint64_t traceidr)
+{
+    for (uint64_t i = 0; i < UNITS; i++)
+        cpus[i] = (struct csp_cs_etm_cpu){
+            .magic = CSP_CS_ETM_MAGIC_ETMV4,
+            .cpu = i,
+            .param_count = 7,
+            .params = {0x8880, traceidr, 0x28000ea1, 0x4100f421, 0x20001088, 0, 0xcc},
+        };
+    struct csp_cs_etm_info info = {.version = 2, .pmu_type = 10};
+    info.cpus.data = cpus;
+    info.cpus.len = UNITS;
+    return info;
+}
+
+/* Writes, changes and closes a file of which a piece ends `left` bytes behind the records. */
+static void write_near_the_end_of_a_piece(uint64_t left)
+{
+    enum { PIECE = 2 << 20, HEAD = 8 << 10 };
+    static const uint8_t trace[PIECE];
+    struct csp_cs_etm_cpu cpus[UNITS];
+    struct csp_cs_etm_info info = describe_units(cpus, 0x10), again;
+    struct recording recording;
+    begin(&recording);
+    csp_write_auxtrace_info(recording.writer, &info);
+    uint64_t head = csp_writer_size(recording.writer), records = 8 + 24 + 24 + 48;
+    assert_true(head + records + left < HEAD);
+    write_trace(&recording, trace, 0, (PIECE - left - head - records) / 8 * 8);
+    info = describe_units(cpus, 0x70);
+    csp_writer_update_auxtrace_info(recording.writer, &info);
+    complete(&recording);
+    struct csp_record record = next(&recording, CSP_RECORD_AUXTRACE_INFO);
+    assert_int_equal(csp_cs_etm_info_parse(&again, &record, "test", NULL), 0);
+    assert_int_equal(again.cpus.len, UNITS);
+    assert_int_equal(again.cpus.data[UNITS - 1].params[CSP_ETM_TRACEIDR], 0x70);
+    csp_cs_etm_info_free(&again);
+    next(&recording, CSP_RECORD_AUX);
+    next(&recording, CSP_RECORD_AUXTRACE);
+    end_cleanly(&recording);
+}
+
+static void a_file_can_be_changed_and_closed_wherever_a_piece_ends(void **state)
+{
+    (void)state;
+    for (uint64_t left = 0; left < 1024; left += 8)
+        write_near_the_end_of_a_piece(left);
+}
+
 /* The recorder is killed: csp_writer_close is never called, only what was flushed is there. */
 static void a_killed_recorder_leaves_all_complete_records(void **state)
 {
@@ -503,6 +556,37 @@ static void a_full_disk_is_told_at_the_end(void **state)
     assert_int_equal(csp_writer_open(&writer, "/nowhere/at/all", attrs, 2, &diag), -CSP_ERR_IO);
 }
 
+/* Whatever of a piece, or of a record, there is still room for. */
+static void a_disk_may_be_full_in_the_middle_of_anything(void **state)
+{
+    (void)state;
+    static const uint64_t rooms[] = {0x1000, 0x1fffff, 0x200000, 0x200001, 0x300000, 0x4fff03};
+    static const uint64_t sizes[] = {8, 70000, 300000, 3000000};
+    enum { ALL = 0x600000, RECORDS = 100 };
+    static uint8_t bytes[ALL];
+    struct rlimit before, limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
+            struct recording recording;
+            begin(&recording);
+            limit = (struct rlimit){rooms[i], before.rlim_max};
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+            for (uint64_t at = 0; at < ALL; at += sizes[j] + RECORDS)
+                write_trace(&recording, bytes, 0, sizes[j]);
+            assert_int_equal(csp_writer_close(recording.writer, &recording.diag), -CSP_ERR_IO);
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+            assert_int_equal(recording.diag.failures, 1);
+            read_again(&recording);
+            struct csp_record record;
+            while (csp_records_next(recording.records, &record))
+                ;
+            assert_int_equal(csp_records_counts(recording.records)->lost_bytes, 0);
+            end(&recording);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,7 +602,9 @@ int main(void)
         cmocka_unit_test(trace_of_odd_size_is_filled_up_and_found_again),
         cmocka_unit_test(trace_is_written_in_aligned_pieces_of_two_mebibytes),
         cmocka_unit_test(a_killed_recorder_leaves_all_complete_records),
+        cmocka_unit_test(a_file_can_be_changed_and_closed_wherever_a_piece_ends),
         cmocka_unit_test(a_full_disk_is_told_at_the_end),
+        cmocka_unit_test(a_disk_may_be_full_in_the_middle_of_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
