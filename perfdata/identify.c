@@ -26,25 +26,27 @@ struct csp_event_id_place csp_event_id_place_of(uint64_t type)
                                        (uint8_t)(8 + 8 * behind)};
 }
 
-/* The place of a field, in words of 8 bytes and from 1 on, if it is there; `words` counts them. */
-static uint8_t place_of(uint64_t type, uint64_t field, uint8_t *words)
+/* The place of a field, which is behind those that `size` has counted, if it is there. */
+static uint8_t place_of(uint64_t type, uint64_t field, uint8_t *size)
 {
-    return type & field ? ++*words : 0;
+    uint8_t place = *size;
+    *size += type & field ? 8 : 0;
+    return place;
 }
 
 /* The fields at the start of a sample: linux/perf_event.h, PERF_RECORD_SAMPLE. */
 static struct csp_id_layout layout_of_samples(uint64_t type)
 {
     struct csp_id_layout layout = {.ids = (uint32_t)type & ID_FIELDS};
-    layout.id = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.words);
-    place_of(type, CSP_SAMPLE_IP, &layout.words);
-    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.words);
-    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.words);
-    place_of(type, CSP_SAMPLE_ADDR, &layout.words);
-    uint8_t id = place_of(type, CSP_SAMPLE_ID, &layout.words);
-    layout.id = id ? id : layout.id;
-    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.words);
-    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.words);
+    uint8_t identifier = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.size);
+    place_of(type, CSP_SAMPLE_IP, &layout.size);
+    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.size);
+    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.size);
+    place_of(type, CSP_SAMPLE_ADDR, &layout.size);
+    uint8_t id = place_of(type, CSP_SAMPLE_ID, &layout.size);
+    layout.id = type & CSP_SAMPLE_ID ? id : identifier;
+    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.size);
+    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.size);
     return layout;
 }
 
@@ -52,13 +54,13 @@ static struct csp_id_layout layout_of_samples(uint64_t type)
 static struct csp_id_layout layout_of_others(uint64_t type)
 {
     struct csp_id_layout layout = {.ids = (uint32_t)type & ID_FIELDS};
-    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.words);
-    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.words);
-    layout.id = place_of(type, CSP_SAMPLE_ID, &layout.words);
-    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.words);
-    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.words);
-    uint8_t id = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.words);
-    layout.id = id ? id : layout.id;
+    layout.tid = place_of(type, CSP_SAMPLE_TID, &layout.size);
+    layout.time = place_of(type, CSP_SAMPLE_TIME, &layout.size);
+    uint8_t id = place_of(type, CSP_SAMPLE_ID, &layout.size);
+    layout.stream_id = place_of(type, CSP_SAMPLE_STREAM_ID, &layout.size);
+    layout.cpu = place_of(type, CSP_SAMPLE_CPU, &layout.size);
+    uint8_t identifier = place_of(type, CSP_SAMPLE_IDENTIFIER, &layout.size);
+    layout.id = type & CSP_SAMPLE_IDENTIFIER ? identifier : id;
     return layout;
 }
 
@@ -84,11 +86,13 @@ static __attribute__((noinline)) void meet_event(struct csp_identifier *identifi
                                                  struct csp_known_event *event, uint64_t id)
 {
     const uint64_t *cpu = csp_map_find(&identifier->cpu_of_id, id);
-    int attr = csp_perfdata_attr_of_id(identifier->reader, id);
+    int found = csp_perfdata_attr_of_id(identifier->reader, id);
+    uint32_t attr = found < 0 ? 0 : (uint32_t)found;
     *event = (struct csp_known_event){.id = id,
-                                      .attr = attr < 0 ? 0 : (uint32_t)attr,
+                                      .layouts = &identifier->reader->layouts.data[attr],
+                                      .attr = attr,
                                       .cpu = cpu ? (uint32_t)(*cpu - 1) : CSP_NO_TID,
-                                      .is_described = attr >= 0,
+                                      .is_described = found >= 0,
                                       .is_filled = true};
 }
 
@@ -100,69 +104,67 @@ static inline const struct csp_known_event *event_of(struct csp_identifier *iden
     return event;
 }
 
-/* Places are from 1 on. */
-static inline const uint8_t *word(const uint8_t *at, uint8_t place)
+/* Whose record it is; 0: nothing tells. */
+static inline uint64_t id_of(const struct csp_perfdata *reader, const struct csp_record *record)
 {
-    return at + 8 * (place - 1);
+    const struct csp_event_id_place *place = &reader->event_id;
+    size_t size = record->body_size, from = place->in_samples;
+    if (record->type != CSP_RECORD_SAMPLE)
+        from = size - place->from_end;
+    /* Of a record that is too short it is beyond the end, be it by wrapping around. */
+    bool is_there = place->is_there && size >= 8 && from <= size - 8;
+    return is_there ? csp_load64(record->body + from) : 0;
 }
 
 static inline void take_ids(struct csp_record *record, const struct csp_id_layout *layout,
                             const uint8_t *at)
 {
-    if (layout->tid) {
-        record->pid = csp_load32(word(at, layout->tid));
-        record->tid = csp_load32(word(at, layout->tid) + 4);
+    uint32_t ids = record->ids = layout->ids;
+    if (ids & CSP_SAMPLE_TID) {
+        record->pid = csp_load32(at + layout->tid);
+        record->tid = csp_load32(at + layout->tid + 4);
     }
-    if (layout->time)
-        record->time = csp_load64(word(at, layout->time));
-    if (layout->id)
-        record->id = csp_load64(word(at, layout->id));
-    if (layout->stream_id)
-        record->stream_id = csp_load64(word(at, layout->stream_id));
-    if (layout->cpu)
-        record->cpu = csp_load32(word(at, layout->cpu));
+    if (ids & CSP_SAMPLE_TIME)
+        record->time = csp_load64(at + layout->time);
+    if (ids & (CSP_SAMPLE_ID | CSP_SAMPLE_IDENTIFIER))
+        record->id = csp_load64(at + layout->id);
+    if (ids & CSP_SAMPLE_STREAM_ID)
+        record->stream_id = csp_load64(at + layout->stream_id);
+    if (ids & CSP_SAMPLE_CPU)
+        record->cpu = csp_load32(at + layout->cpu);
 }
 
 /* What a sample that is cut short lacks is 0; other records then have none of it. */
 static __attribute__((noinline)) void take_ids_of_short(struct csp_record *record,
                                                         const struct csp_id_layout *layout)
 {
-    uint8_t whole[8 * CSP_ID_WORDS] = {0};
+    uint8_t whole[CSP_ID_BYTES] = {0};
     if (record->type != CSP_RECORD_SAMPLE)
         return;
-    record->ids = layout->ids;
     memcpy(whole, record->body, record->body_size / 8 * 8);
     take_ids(record, layout, whole);
 }
 
 bool csp_identify(struct csp_identifier *identifier, struct csp_record *record)
 {
-    const struct csp_perfdata *reader = identifier->reader;
-    const struct csp_event_id_place *place = &reader->event_id;
-    bool is_known = true, is_sample = record->type == CSP_RECORD_SAMPLE;
-    size_t needed = is_sample ? place->in_samples + (size_t)8 : place->from_end;
+    bool is_sample = record->type == CSP_RECORD_SAMPLE;
     if (record->type >= CSP_RECORD_USER)
         return true;
-    if (place->is_there && reader->attrs.len > 1 && record->body_size >= needed) {
-        size_t from = is_sample ? place->in_samples : record->body_size - needed;
-        uint64_t id = csp_load64(record->body + from);
-        const struct csp_known_event *event = event_of(identifier, id);
-        record->attr = event->attr;
-        is_known = event->is_described || !id;
-    }
-    const struct csp_id_layouts *layouts = &reader->layouts.data[record->attr];
-    const struct csp_id_layout *layout = is_sample ? &layouts->samples : &layouts->others;
-    size_t size = 8 * (size_t)layout->words;
-    if (record->body_size < size) {
+    const struct csp_known_event *event = event_of(identifier, id_of(identifier->reader, record));
+    const struct csp_id_layout *layout =
+        is_sample ? &event->layouts->samples : &event->layouts->others;
+    record->attr = event->attr;
+    if (record->body_size < layout->size) {
         take_ids_of_short(record, layout);
     } else {
-        record->ids = layout->ids;
-        record->body_size -= is_sample ? 0 : size;
+        record->body_size -= is_sample ? 0 : layout->size;
         take_ids(record, layout, record->body + (is_sample ? 0 : record->body_size));
     }
-    if (record->cpu == CSP_NO_TID && record->id)
-        record->cpu = event_of(identifier, record->id)->cpu;
-    return is_known;
+    if (record->cpu == CSP_NO_TID && record->id) {
+        bool is_same = record->id == event->id;
+        record->cpu = (is_same ? event : event_of(identifier, record->id))->cpu;
+    }
+    return event->is_described || !event->id;
 }
 
 void csp_identifier_free(struct csp_identifier *identifier)

@@ -6,10 +6,12 @@
 #include "perfdata/record.h"
 
 struct csp_perfdata;
+struct csp_id_layouts;
 
 /* What is known of an event of the kernel, by its id. */
 struct csp_known_event {
     uint64_t id;
+    const struct csp_id_layouts *layouts; /* of its records */
     uint32_t attr, cpu;
     bool is_described; /* by an attribute */
     bool is_filled;

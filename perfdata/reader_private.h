@@ -8,14 +8,13 @@
 #include "base/vec.h"
 #include "perfdata/reader.h"
 
-/* Where a record has what csp_identify tells, in words of 8 bytes and from 1 on; 0: nowhere.
- */
+/* Where a record has what csp_identify tells, in bytes from where all of it begins. */
 struct csp_id_layout {
+    uint32_t ids; /* what of it is there: csp_record.ids */
     uint8_t tid, time, id, stream_id, cpu;
-    uint8_t words; /* of all of it */
-    uint32_t ids;  /* csp_record.ids */
+    uint8_t size; /* of all of it */
 };
-enum { CSP_ID_WORDS = 8 /* at most */ };
+enum { CSP_ID_BYTES = 64 /* at most */ };
 
 /* Of one attribute's records. */
 struct csp_id_layouts {

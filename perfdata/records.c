@@ -191,7 +191,8 @@ static inline bool next_stored(struct csp_records *records, struct csp_record *r
     return true;
 }
 
-static bool next_in_file(struct csp_records *records, struct csp_record *record)
+static __attribute__((noinline)) bool next_in_file(struct csp_records *records,
+                                                   struct csp_record *record)
 {
     while (!records->stopped) {
         bool expanded = records->expanding;
@@ -257,7 +258,8 @@ static int sort_records(struct csp_records *records)
     return 0;
 }
 
-static bool next_by_time(struct csp_records *records, struct csp_record *record)
+static __attribute__((noinline)) bool next_by_time(struct csp_records *records,
+                                                   struct csp_record *record)
 {
     size_t number = records->next, first = records->untimed.len;
     if (number == first + records->sorted.len)
@@ -341,8 +343,9 @@ bool csp_records_are_as_told(const struct csp_records *records)
 
 bool csp_records_next(struct csp_records *records, struct csp_record *record)
 {
-    return records->order == CSP_ORDER_TIME ? next_by_time(records, record)
-                                            : next_in_file(records, record);
+    if (records->order == CSP_ORDER_TIME)
+        return next_by_time(records, record);
+    return next_in_file(records, record);
 }
 
 void csp_records_rewind(struct csp_records *records)
