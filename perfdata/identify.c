@@ -82,26 +82,30 @@ void csp_identifier_learn(struct csp_identifier *identifier, const struct csp_re
     memset(identifier->events, 0, sizeof identifier->events);
 }
 
-static __attribute__((noinline)) void meet_event(struct csp_identifier *identifier,
-                                                 struct csp_known_event *event, uint64_t id)
+static struct csp_known_event *place_of_event(struct csp_identifier *identifier, uint64_t id)
 {
-    const uint64_t *cpu = csp_map_find(&identifier->cpu_of_id, id);
-    int found = csp_perfdata_attr_of_id(identifier->reader, id);
-    uint32_t attr = found < 0 ? 0 : (uint32_t)found;
-    *event = (struct csp_known_event){.id = id,
-                                      .layouts = &identifier->reader->layouts.data[attr],
-                                      .attr = attr,
-                                      .cpu = cpu ? (uint32_t)(*cpu - 1) : CSP_NO_TID,
-                                      .is_described = found >= 0,
-                                      .is_filled = true};
+    return &identifier->events[id % CSP_KNOWN_EVENTS];
 }
 
-static inline const struct csp_known_event *event_of(struct csp_identifier *identifier, uint64_t id)
+static uint32_t cpu_of(const struct csp_identifier *identifier, uint64_t id)
 {
-    struct csp_known_event *event = &identifier->events[id % CSP_KNOWN_EVENTS];
-    if (!event->is_filled || event->id != id)
-        meet_event(identifier, event, id);
-    return event;
+    const uint64_t *cpu = id ? csp_map_find(&identifier->cpu_of_id, id) : NULL;
+    return cpu ? (uint32_t)(*cpu - 1) : CSP_NO_TID;
+}
+
+static void meet_event(struct csp_identifier *identifier, uint64_t id)
+{
+    const struct csp_perfdata *reader = identifier->reader;
+    /* Of one attribute all records are, whatever id they tell. */
+    int found = reader->attrs.len > 1 ? csp_perfdata_attr_of_id(reader, id) : 0;
+    uint32_t attr = found < 0 ? 0 : (uint32_t)found;
+    *place_of_event(identifier, id) =
+        (struct csp_known_event){.id = id,
+                                 .layouts = &reader->layouts.data[attr],
+                                 .attr = attr,
+                                 .cpu = cpu_of(identifier, id),
+                                 .is_described = found >= 0,
+                                 .is_filled = true};
 }
 
 /* Whose record it is; 0: nothing tells. */
@@ -145,26 +149,49 @@ static __attribute__((noinline)) void take_ids_of_short(struct csp_record *recor
     take_ids(record, layout, whole);
 }
 
+/* Apart, so that all the others, which are of events that are known, need no frame. */
+static __attribute__((noinline)) bool identify_first(struct csp_identifier *identifier,
+                                                     struct csp_record *record, uint64_t id)
+{
+    meet_event(identifier, id);
+    return csp_identify(identifier, record);
+}
+
+/* The same, of records that are cut short or tell two ids. */
+static __attribute__((noinline)) void complete(struct csp_identifier *identifier,
+                                               struct csp_record *record,
+                                               const struct csp_id_layout *missing)
+{
+    if (missing)
+        take_ids_of_short(record, missing);
+    if (record->cpu == CSP_NO_TID)
+        record->cpu = cpu_of(identifier, record->id);
+}
+
 bool csp_identify(struct csp_identifier *identifier, struct csp_record *record)
 {
     bool is_sample = record->type == CSP_RECORD_SAMPLE;
     if (record->type >= CSP_RECORD_USER)
         return true;
-    const struct csp_known_event *event = event_of(identifier, id_of(identifier->reader, record));
+    uint64_t id = id_of(identifier->reader, record);
+    const struct csp_known_event *event = place_of_event(identifier, id);
+    if (!event->is_filled || event->id != id)
+        return identify_first(identifier, record, id);
     const struct csp_id_layout *layout =
         is_sample ? &event->layouts->samples : &event->layouts->others;
     record->attr = event->attr;
+    bool is_known = event->is_described || !id;
     if (record->body_size < layout->size) {
-        take_ids_of_short(record, layout);
-    } else {
-        record->body_size -= is_sample ? 0 : layout->size;
-        take_ids(record, layout, record->body + (is_sample ? 0 : record->body_size));
+        complete(identifier, record, layout);
+        return is_known;
     }
-    if (record->cpu == CSP_NO_TID && record->id) {
-        bool is_same = record->id == event->id;
-        record->cpu = (is_same ? event : event_of(identifier, record->id))->cpu;
-    }
-    return event->is_described || !event->id;
+    record->body_size -= is_sample ? 0 : layout->size;
+    take_ids(record, layout, record->body + (is_sample ? 0 : record->body_size));
+    if (record->cpu == CSP_NO_TID && record->id == id)
+        record->cpu = event->cpu;
+    else if (record->cpu == CSP_NO_TID)
+        complete(identifier, record, NULL);
+    return is_known;
 }
 
 void csp_identifier_free(struct csp_identifier *identifier)

@@ -247,8 +247,6 @@ int csp_perfdata_open(struct csp_perfdata **out, const struct csp_file *file, st
         error = csp_fail(diag, CSP_ERR_INPUT,
                          "%s: describes no event (no attributes); nothing in it can be understood",
                          file->path);
-    /* Of one attribute all records are, whatever id they tell. */
-    reader->event_id.is_there &= reader->attrs.len > 1;
     reader->info.build_ids = reader->build_ids.data;
     reader->info.build_id_count = reader->build_ids.len;
     if (error) {

@@ -62,7 +62,8 @@ static void lose(struct csp_records *records, uint64_t offset, uint64_t size)
 }
 
 /* The file ends inside a record, or nonsense stands where one should begin. */
-static void stop_at_damage(struct csp_records *records, const struct csp_record *record)
+static __attribute__((noinline)) void stop_at_damage(struct csp_records *records,
+                                                     const struct csp_record *record)
 {
     const struct csp_perfdata *reader = records->reader;
     uint64_t left = records->end - records->at;
@@ -93,7 +94,8 @@ static void break_expander(struct csp_records *records, const char *reason)
 }
 
 /* The next record out of the compressed stream; false when it needs more input. */
-static bool next_expanded(struct csp_records *records, struct csp_record *record)
+static __attribute__((noinline)) bool next_expanded(struct csp_records *records,
+                                                    struct csp_record *record)
 {
     size_t size;
     const char *reason = "a record of less than 8 bytes";
@@ -159,10 +161,8 @@ static void end_expansion(struct csp_records *records)
              records->reader->file->path, records->compressed_offset);
 }
 
-static void expect(struct csp_records *records)
+static __attribute__((noinline)) void expect(struct csp_records *records)
 {
-    if (records->at + RECORD_SIZE_MAX <= records->expected_to)
-        return;
     uint64_t left = records->end - records->at;
     csp_file_done(records->reader->file, records->done_to, records->at - records->done_to);
     csp_file_expect(records->reader->file, records->at, left < EXPECTED ? left : EXPECTED);
@@ -170,16 +170,22 @@ static void expect(struct csp_records *records)
     records->done_to = records->at;
 }
 
+static __attribute__((noinline)) void stop_at_end(struct csp_records *records)
+{
+    records->stopped = true;
+    end_expansion(records);
+}
+
 /* The next record as it is in the file; false at its end. */
 static inline bool next_stored(struct csp_records *records, struct csp_record *record)
 {
     uint64_t left = records->end - records->at;
     if (records->at >= records->limit) {
-        records->stopped = true;
-        end_expansion(records);
+        stop_at_end(records);
         return false;
     }
-    expect(records);
+    if (records->at + RECORD_SIZE_MAX > records->expected_to)
+        expect(records);
     if (records->fetches)
         csp_records_fetch(&records->ahead, records->reader->file->data + records->at);
     if (!csp_record_split(record, records->reader->file->data + records->at, left)) {
@@ -191,27 +197,43 @@ static inline bool next_stored(struct csp_records *records, struct csp_record *r
     return true;
 }
 
-static __attribute__((noinline)) bool next_in_file(struct csp_records *records,
-                                                   struct csp_record *record)
+static void take_compressed(struct csp_records *records, const struct csp_record *record,
+                            bool expanded)
+{
+    if (expanded)
+        break_expander(records, "compressed records inside them");
+    else if (records->is_section)
+        records->stopped = true;
+    else
+        expand(records, record);
+}
+
+/* Of a record that perf wrote: false when the records in it come instead. */
+static __attribute__((noinline)) bool take_own(struct csp_records *records,
+                                               const struct csp_record *record, bool expanded)
+{
+    if (record->type == CSP_RECORD_COMPRESSED || record->type == CSP_RECORD_COMPRESSED2) {
+        take_compressed(records, record, expanded);
+        return false;
+    }
+    if (record->type == CSP_RECORD_ID_INDEX && !records->is_section)
+        csp_identifier_learn(&records->identifier, record);
+    return true;
+}
+
+static bool next_in_file(struct csp_records *records, struct csp_record *record)
 {
     while (!records->stopped) {
         bool expanded = records->expanding;
         if (!(expanded ? next_expanded(records, record) : next_stored(records, record)))
             continue;
         count(records, record);
-        if (record->type == CSP_RECORD_COMPRESSED || record->type == CSP_RECORD_COMPRESSED2) {
-            if (expanded)
-                break_expander(records, "compressed records inside them");
-            else if (records->is_section)
-                records->stopped = true;
-            else
-                expand(records, record);
-            continue;
+        if (record->type < CSP_RECORD_USER) {
+            records->counts.unknown_ids += !csp_identify(&records->identifier, record);
+            return true;
         }
-        if (record->type == CSP_RECORD_ID_INDEX && !records->is_section)
-            csp_identifier_learn(&records->identifier, record);
-        records->counts.unknown_ids += !csp_identify(&records->identifier, record);
-        return true;
+        if (take_own(records, record, expanded))
+            return true;
     }
     return false;
 }
