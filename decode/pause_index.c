@@ -141,7 +141,7 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     if (!csp_attr_closes_window(attr) && !(attr->aux_action & CSP_AUX_RESUME))
         return;
     struct csp_sample_place place;
-    if (!csp_sample_find_place(attr, record, &place)) {
+    if (!csp_perfdata_sample_place(reader, record, &place)) {
         index->malformed++;
         return;
     }

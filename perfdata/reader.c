@@ -42,6 +42,7 @@ bool csp_reader_add_attr(struct csp_perfdata *reader, const uint8_t *data, uint3
         reader->event_id = csp_event_id_place_of(attr.sample_type);
     csp_vec_push(&reader->attrs, attr);
     csp_vec_push(&reader->layouts, csp_id_layouts_of(&attr));
+    csp_vec_push(&reader->shapes, csp_sample_shape_of(&attr));
     return true;
 }
 
@@ -263,6 +264,7 @@ void csp_perfdata_close(struct csp_perfdata *reader)
         return;
     csp_vec_free(&reader->attrs);
     csp_vec_free(&reader->layouts);
+    csp_vec_free(&reader->shapes);
     csp_vec_free(&reader->build_ids);
     csp_map_free(&reader->attr_of_id);
     csp_arena_free(&reader->arena);
@@ -277,6 +279,13 @@ size_t csp_perfdata_attr_count(const struct csp_perfdata *reader)
 const struct csp_attr *csp_perfdata_attr(const struct csp_perfdata *reader, size_t number)
 {
     return &reader->attrs.data[number];
+}
+
+bool csp_perfdata_sample_place(const struct csp_perfdata *reader, const struct csp_record *record,
+                               struct csp_sample_place *place)
+{
+    return csp_sample_find_place(&reader->attrs.data[record->attr],
+                                 &reader->shapes.data[record->attr], record, place);
 }
 
 int csp_perfdata_attr_of_id(const struct csp_perfdata *reader, uint64_t id)

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "perfdata/attr.h"
 #include "perfdata/record.h"
+#include "perfdata/sample_record.h"
 
 struct csp_perfdata;
 
@@ -24,6 +25,9 @@ void csp_perfdata_close(struct csp_perfdata *reader);
 
 size_t csp_perfdata_attr_count(const struct csp_perfdata *reader);
 const struct csp_attr *csp_perfdata_attr(const struct csp_perfdata *reader, size_t number);
+/* csp_sample_find_place, of a record of this file. */
+bool csp_perfdata_sample_place(const struct csp_perfdata *reader, const struct csp_record *record,
+                               struct csp_sample_place *place);
 /* The attribute number of a kernel event id, or -1. */
 int csp_perfdata_attr_of_id(const struct csp_perfdata *reader, uint64_t id);
 

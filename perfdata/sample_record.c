@@ -196,8 +196,23 @@ enum {
     FIELDS_OF_PLACE = HEAD_FIELDS | CSP_SAMPLE_CALLCHAIN | CSP_SAMPLE_REGS_USER,
 };
 
-static bool parse_place(const struct csp_attr *attr, const struct csp_record *record,
-                        struct csp_sample_place *place)
+struct csp_sample_shape csp_sample_shape_of(const struct csp_attr *attr)
+{
+    uint64_t type = attr->sample_type, registers = attr->sample_regs_user;
+    bool has_more = type & ~(uint64_t)FIELDS_OF_PLACE;
+    return (struct csp_sample_shape){
+        .is_simple = type & CSP_SAMPLE_IP && !has_more,
+        .has_callchain = type & CSP_SAMPLE_CALLCHAIN,
+        .has_registers = type & CSP_SAMPLE_REGS_USER,
+        .ip = type & CSP_SAMPLE_IDENTIFIER ? 8 : 0,
+        .head = (uint8_t)(8 * csp_bits_set((uint32_t)type & HEAD_FIELDS)),
+        .registers = (uint16_t)(8 * __builtin_popcountll(registers)),
+    };
+}
+
+static __attribute__((noinline)) bool parse_place(const struct csp_attr *attr,
+                                                  const struct csp_record *record,
+                                                  struct csp_sample_place *place)
 {
     struct csp_sample_record sample;
     bool is_sound = csp_sample_parse(attr, record, &sample);
@@ -205,24 +220,33 @@ static bool parse_place(const struct csp_attr *attr, const struct csp_record *re
     return is_sound;
 }
 
-bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_record *record,
-                           struct csp_sample_place *place)
+/* Whether registers fit into the `left` bytes from `at` on. */
+static inline bool have_registers(const uint8_t *at, uint64_t left, uint64_t registers)
 {
-    uint64_t type = attr->sample_type, abi;
-    size_t head = 8 * (size_t)csp_bits_set((uint32_t)type & HEAD_FIELDS);
-    if (type & ~(uint64_t)FIELDS_OF_PLACE || record->body_size < head)
+    return left >= 8 && (!csp_load64(at) || left - 8 >= registers); /* there are none: no ABI */
+}
+
+bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_sample_shape *shape,
+                           const struct csp_record *record, struct csp_sample_place *place)
+{
+    const uint8_t *at = record->body + shape->head;
+    uint64_t left = record->body_size - shape->head, frames = 0;
+    if (!shape->is_simple || record->body_size < shape->head + (shape->has_callchain ? 8u : 0u))
         return parse_place(attr, record, place);
-    struct csp_cursor at = csp_cursor(record->body + head, record->body_size - head);
-    *place = (struct csp_sample_place){0};
-    if (type & CSP_SAMPLE_IP)
-        place->ip = csp_load64(record->body + (type & CSP_SAMPLE_IDENTIFIER ? 8 : 0));
-    if (type & CSP_SAMPLE_CALLCHAIN) {
-        place->callchain_len = csp_cursor_u64(&at);
-        place->callchain = take_array(&at, place->callchain_len, 8);
+    *place = (struct csp_sample_place){.ip = csp_load64(record->body + shape->ip)};
+    if (shape->has_callchain) {
+        frames = csp_load64(at);
+        at += 8;
+        left -= 8;
+        if (frames > left / 8)
+            return parse_place(attr, record, place);
+        place->callchain = at;
+        place->callchain_len = frames;
     }
-    if (type & CSP_SAMPLE_REGS_USER)
-        take_registers(&at, attr->sample_regs_user, &abi);
-    return !at.overrun;
+    if (shape->has_registers &&
+        !have_registers(at + 8 * frames, left - 8 * frames, shape->registers))
+        return parse_place(attr, record, place);
+    return true;
 }
 
 bool csp_sample_user_register(const struct csp_attr *attr, const struct csp_sample_record *sample,

@@ -64,10 +64,19 @@ struct csp_sample_place {
     uint64_t callchain_len;
 };
 
+/* What an attribute's samples have in common that csp_sample_find_place asks for each time. */
+struct csp_sample_shape {
+    bool is_simple; /* an address, fields of fixed size, a callchain and registers alone */
+    bool has_callchain, has_registers;
+    uint8_t ip, head;   /* where the address is, and where those fields end */
+    uint16_t registers; /* bytes of them, where there are any */
+};
+struct csp_sample_shape csp_sample_shape_of(const struct csp_attr *attr);
+
 /* Of a SAMPLE record, all that csp_sample_parse finds of this, and whether it is malformed, in less
  * time where there is little else in it. */
-bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_record *record,
-                           struct csp_sample_place *place);
+bool csp_sample_find_place(const struct csp_attr *attr, const struct csp_sample_shape *shape,
+                           const struct csp_record *record, struct csp_sample_place *place);
 
 static inline uint64_t csp_sample_frame(const struct csp_sample_record *sample, uint64_t index)
 {

@@ -320,6 +320,7 @@ static bool same_place(const struct csp_sample_place *place, const struct csp_sa
 static void check_place(uint64_t type, uint64_t frames, uint64_t abi)
 {
     const struct csp_attr attr = {.sample_type = type, .sample_regs_user = UINT64_C(3) << 29};
+    const struct csp_sample_shape shape = csp_sample_shape_of(&attr);
     struct csp_buf body = {0};
     for (uint64_t field = 1; field <= CSP_SAMPLE_IDENTIFIER; field <<= 1)
         if (type & field & ~(uint64_t)(CSP_SAMPLE_CALLCHAIN | CSP_SAMPLE_REGS_USER))
@@ -338,7 +339,7 @@ static void check_place(uint64_t type, uint64_t frames, uint64_t abi)
         struct csp_sample_place place;
         record.body_size = size;
         bool is_sound = csp_sample_parse(&attr, &record, &sample);
-        assert_int_equal(csp_sample_find_place(&attr, &record, &place), is_sound);
+        assert_int_equal(csp_sample_find_place(&attr, &shape, &record, &place), is_sound);
         assert_true(same_place(&place, &sample));
     }
     csp_buf_free(&body);
