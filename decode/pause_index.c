@@ -65,7 +65,8 @@ look_up_stream(struct csp_pause_index *index, uint64_t key, uint32_t cpu, uint32
 {
     uint64_t *number = csp_map_at(&index->stream_of, key);
     if (!*number) {
-        csp_vec_push(&index->streams, (struct csp_pause_stream){.cpu = cpu, .tid = tid});
+        csp_vec_push(&index->streams,
+                     (struct csp_pause_stream){.cpu = cpu, .tid = tid, .last_time = UINT64_MAX});
         *number = index->streams.len;
     }
     index->last_key = key;
@@ -121,13 +122,26 @@ static bool is_before(uint64_t time, uint64_t ordinal, uint64_t other_time, uint
     return time != other_time ? time < other_time : ordinal < other_ordinal;
 }
 
-static void note_first(struct csp_pause_stream *stream, uint64_t time, uint64_t ordinal)
+static __attribute__((noinline)) void note_unusual(struct csp_pause_stream *stream, uint64_t time,
+                                                   uint64_t ordinal)
 {
     bool is_empty = !stream->pauses.len && !stream->resumes.len;
+    stream->is_disordered |= !is_empty;
+    if (is_empty || time > stream->last_time)
+        stream->last_time = time;
     if (!is_empty && !is_before(time, ordinal, stream->first_time, stream->first_ordinal))
         return;
     stream->first_time = time;
     stream->first_ordinal = ordinal;
+}
+
+/* Before a sample is added to a stream. */
+static inline void note_time(struct csp_pause_stream *stream, uint64_t time, uint64_t ordinal)
+{
+    if (time <= stream->last_time)
+        note_unusual(stream, time, ordinal);
+    else
+        stream->last_time = time;
 }
 
 void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdata *reader,
@@ -147,7 +161,7 @@ void csp_pause_index_add(struct csp_pause_index *index, const struct csp_perfdat
     }
     struct csp_pause_stream *stream = stream_of(index, record->cpu, record->tid);
     uint64_t pc = user_pc(&place);
-    note_first(stream, record->time, record->ordinal);
+    note_time(stream, record->time, record->ordinal);
     if (attr->aux_action & CSP_AUX_RESUME) {
         index->resumes++;
         csp_big_vec_push(&stream->resumes, (struct csp_stitch_resume){record->time, pc});
@@ -170,7 +184,11 @@ void csp_pause_index_append(struct csp_pause_index *index, struct csp_pause_inde
         if (!from->pauses.len && !from->resumes.len)
             continue;
         struct csp_pause_stream *to = stream_of(index, from->cpu, from->tid);
-        note_first(to, from->first_time, from->first_ordinal);
+        note_time(to, from->first_time, from->first_ordinal);
+        to->is_disordered |= from->is_disordered;
+        to->last_time = from->last_time > to->last_time ? from->last_time : to->last_time;
+        from->last_time = UINT64_MAX;
+        from->is_disordered = false;
         csp_big_vec_append(&to->pauses, &from->pauses);
         csp_big_vec_append(&to->resumes, &from->resumes);
     }
@@ -190,7 +208,7 @@ static uint64_t time_of(const void *items, size_t size, size_t number)
     return *(const uint64_t *)(const void *)((const char *)items + number * size);
 }
 
-/* Items begin with their time. Most often they are in order: those of one CPU lie in one ring. */
+/* Items begin with their time. */
 static bool are_in_order(const void *items, size_t count, size_t size)
 {
     for (size_t i = 1; i < count; i++)
@@ -215,8 +233,11 @@ static void sort_items(void *items, size_t count, size_t size)
     csp_big_free(order, count * sizeof *order);
 }
 
+/* Most often they are in order: those of one CPU lie in one ring. */
 static void sort_samples(struct csp_pause_stream *stream)
 {
+    if (!stream->is_disordered)
+        return;
     sort_items(stream->pauses.data, stream->pauses.len, sizeof *stream->pauses.data);
     sort_items(stream->resumes.data, stream->resumes.len, sizeof *stream->resumes.data);
 }

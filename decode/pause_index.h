@@ -20,6 +20,8 @@ struct csp_pause_stream {
     CSP_VEC(struct csp_stitch_resume) resumes;
     CSP_VEC(uint64_t) losses, switches; /* as in struct csp_stitch_stream */
     uint64_t first_time, first_ordinal; /* of its first sample */
+    uint64_t last_time;                 /* of its last one; UINT64_MAX without any */
+    bool is_disordered;                 /* its samples did not all come in time order */
 };
 
 /* Something that was lost, or a switch. */
