@@ -81,8 +81,8 @@ static void add_hw_id(struct csp_auxtrace *aux, const struct csp_record *record)
     csp_vec_push(&aux->hw_ids, (struct csp_aux_hw_id){event, record->cpu, record->ordinal});
 }
 
-int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
-                     struct csp_diag *diag)
+static __attribute__((noinline)) int
+add_other(struct csp_auxtrace *aux, const struct csp_record *record, struct csp_diag *diag)
 {
     struct csp_id_index_event entry;
     switch (record->type) {
@@ -90,9 +90,6 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
         return add_info(aux, record, diag);
     case CSP_RECORD_AUXTRACE:
         add_chunk(aux, record);
-        break;
-    case CSP_RECORD_AUX:
-        add_fragment(aux, record);
         break;
     case CSP_RECORD_LOST:
         add_loss(aux, record);
@@ -107,6 +104,15 @@ int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
     default:
         break;
     }
+    return 0;
+}
+
+int csp_auxtrace_add(struct csp_auxtrace *aux, const struct csp_record *record,
+                     struct csp_diag *diag)
+{
+    if (record->type != CSP_RECORD_AUX)
+        return add_other(aux, record, diag);
+    add_fragment(aux, record);
     return 0;
 }
 

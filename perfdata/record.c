@@ -135,11 +135,12 @@ bool csp_record_task(const struct csp_record *record, struct csp_task_event *eve
 
 bool csp_record_aux(const struct csp_record *record, struct csp_aux_event *event)
 {
-    struct csp_cursor at = body_of(record);
-    event->aux_offset = csp_cursor_u64(&at);
-    event->aux_size = csp_cursor_u64(&at);
-    event->flags = csp_cursor_u64(&at);
-    return record->type == CSP_RECORD_AUX && !at.overrun;
+    if (record->type != CSP_RECORD_AUX || record->body_size < 24)
+        return false;
+    *event = (struct csp_aux_event){.aux_offset = csp_load64(record->body),
+                                    .aux_size = csp_load64(record->body + 8),
+                                    .flags = csp_load64(record->body + 16)};
+    return true;
 }
 
 bool csp_record_auxtrace(const struct csp_record *record, struct csp_auxtrace_event *event)
