@@ -111,6 +111,7 @@ struct csp_aux_queue {
     uint32_t fragment_first, fragment_count; /* in csp_auxtrace.fragments */
     uint64_t bytes;                          /* in its AUXTRACE records */
     uint64_t end;                            /* where the last of those ends in the ring's stream */
+    uint64_t last_time, last_ordinal;        /* of its last fragment */
     bool is_by_time; /* all of its fragments are in CoreSight frames, have a time, and are in order
                       * of that */
 };

@@ -185,10 +185,12 @@ static bool is_next(struct csp_auxtrace *aux, struct csp_aux_router *router, uin
  */
 static void note_order(struct csp_aux_queue *queue, const struct csp_aux_fragment *fragment)
 {
-    bool is_first = !queue->fragment_count++;
-    queue->is_by_time = !fragment->raw && fragment->time &&
-                        (is_first || (queue->is_by_time && fragment[-1].time <= fragment->time &&
-                                      fragment[-1].ordinal <= fragment->ordinal));
+    uint64_t time = fragment->time, ordinal = fragment->ordinal;
+    bool is_behind = !queue->fragment_count++ || (queue->is_by_time && queue->last_time <= time &&
+                                                  queue->last_ordinal <= ordinal);
+    queue->is_by_time = is_behind && !fragment->raw && time;
+    queue->last_time = time;
+    queue->last_ordinal = ordinal;
 }
 
 /* The fragments of one queue, from `fragment` to before `announced`, and their trace. Returns
@@ -202,10 +204,11 @@ static size_t fill_queue(struct csp_auxtrace *aux, struct csp_aux_router *router
     for (; fragment < announced && is_next(aux, router, number, fragment); fragment++) {
         struct csp_aux_fragment *current = &aux->fragments.data[fragment];
         uint64_t repeated = aux->repeated_bytes;
+        /* Before something is written beside the ordinal: reading it would have to wait. */
+        note_order(&aux->queues.data[number], current);
         uint64_t there = fill_fragment(aux, current, stream);
         count_missing(aux, current, there, aux->repeated_bytes - repeated);
         found += there;
-        note_order(&aux->queues.data[number], current);
     }
     aux->unannounced_bytes += aux->queues.data[number].bytes - found;
     return fragment;
