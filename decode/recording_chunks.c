@@ -6,9 +6,9 @@ struct filling {
     struct csp_stream *stream;
     const struct csp_auxtrace *aux;
     struct csp_arena *arena;
-    uint64_t *since;          /* by queue: the time of the record before */
-    uint32_t last;            /* number of the fragment that the stream's last chunk is of, and … */
-    struct csp_aux_piece end; /* … its last piece */
+    uint64_t *since; /* by queue: the time of the record before */
+    uint32_t last;   /* number of the fragment that the stream's last chunk is of, and … */
+    struct csp_aux_piece end;               /* … its last piece */
     CSP_VEC(struct csp_trace_piece) pieces; /* of a chunk with several */
 };
 
@@ -72,21 +72,20 @@ static uint32_t take_pieces(struct filling *filling, const struct csp_aux_fragme
     return number;
 }
 
-/* Puts pieces of a fragment, from `number` on, into a chunk. Returns the number of the first that
- * is not in it. */
-static uint32_t add_chunk(struct filling *filling, const struct csp_aux_fragment *fragment,
-                          uint32_t number, bool lost)
+/* Begins a chunk with a piece of a fragment. */
+static inline struct csp_chunk *begin_chunk(struct filling *filling,
+                                            const struct csp_aux_fragment *fragment,
+                                            struct csp_aux_piece piece, bool lost, bool goes_on)
 {
     struct csp_stream *stream = filling->stream;
-    struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, number);
-    bool goes_on = !number && continues(filling, fragment);
+    uint64_t *since = &filling->since[fragment->queue];
     csp_big_vec_reserve(&stream->chunks, 1);
     struct csp_chunk *chunk = &stream->chunks.data[stream->chunks.len++];
     *chunk = (struct csp_chunk){
-        .data = piece.data, /* of a single piece, as most often */
+        .data = piece.data,
         .size = piece.size,
         .time = fragment->time,
-        .since = filling->since[fragment->queue],
+        .since = *since,
         .pid = fragment->pid,
         .tid = fragment->tid,
         .lost = lost,
@@ -94,29 +93,44 @@ static uint32_t add_chunk(struct filling *filling, const struct csp_aux_fragment
         .continues = goes_on,
         .unsure = fragment->after_loss,
     };
-    filling->since[fragment->queue] = fragment->time ? fragment->time : UINT64_MAX;
-    return csp_aux_piece_count(fragment) == 1 ? 1 : take_pieces(filling, fragment, number, chunk);
+    *since = fragment->time ? fragment->time : UINT64_MAX;
+    return chunk;
 }
 
-/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one. */
-static void add_chunks(struct filling *filling, uint32_t number)
+/* Puts the pieces of a fragment into chunks: where bytes are missing between two, a new one.
+ * Returns how many bytes they have. */
+static __attribute__((noinline)) uint64_t add_pieces(struct filling *filling, uint32_t number)
 {
     const struct csp_aux_fragment *fragment = &filling->aux->fragments.data[number];
     uint32_t count = csp_aux_piece_count(fragment);
     if (!count) { /* there was no room at all */
         if (filling->stream->chunks.len && fragment->raw)
             last_chunk(filling)->lost = true;
-        return;
+        return 0;
     }
     struct csp_aux_piece last = csp_aux_piece(filling->aux, fragment, count - 1);
     bool lost = lost_at_end(fragment, &last);
     for (uint32_t i = 0; i < count;) {
+        struct csp_aux_piece piece = csp_aux_piece(filling->aux, fragment, i);
         if (i)
             last_chunk(filling)->lost = true;
-        i = add_chunk(filling, fragment, i, lost);
+        bool goes_on = !i && continues(filling, fragment);
+        struct csp_chunk *chunk = begin_chunk(filling, fragment, piece, lost, goes_on);
+        i = count == 1 ? 1 : take_pieces(filling, fragment, i, chunk);
     }
     filling->last = number;
     filling->end = last;
+    return csp_auxtrace_found(filling->aux, fragment);
+}
+
+/* The same of any fragment. Most often it is whole, and nothing of it follows on anything. */
+static inline uint64_t add_chunks(struct filling *filling, uint32_t number)
+{
+    const struct csp_aux_fragment *fragment = &filling->aux->fragments.data[number];
+    if (!fragment->is_whole || fragment->raw)
+        return add_pieces(filling, number);
+    begin_chunk(filling, fragment, csp_aux_piece(filling->aux, fragment, 0), false, false);
+    return fragment->aux_size;
 }
 
 /* What is stored behind the queue's last piece and not announced may be the rest of its window, if
@@ -172,8 +186,7 @@ struct csp_stream_contents csp_stream_fill(struct csp_stream *stream,
         if (queue != last_queue)
             note_ring(&contents, aux->queues.data[queue].idx);
         last_queue = queue;
-        contents.bytes += csp_auxtrace_found(aux, &aux->fragments.data[fragments->data[i]]);
-        add_chunks(&filling, fragments->data[i]);
+        contents.bytes += add_chunks(&filling, fragments->data[i]);
         given_back = give_back(aux, given_back, done);
     }
     end_stream(&filling, first_queue);
