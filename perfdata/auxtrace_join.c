@@ -92,13 +92,14 @@ static inline void add_piece(struct csp_auxtrace *aux, struct csp_aux_fragment *
 /* Whether nothing of a fragment was delivered, and one chunk has all of it: the next one then. */
 static bool find_whole(const struct csp_aux_fragment *fragment, struct stream *stream)
 {
-    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size;
+    uint64_t begin = fragment->aux_offset, end = begin + fragment->aux_size, chunk_end = 0;
     if (begin >= end || begin < stream->done)
         return false;
-    while (stream->next < stream->count && end_of_chunk(stream, stream->next) <= begin)
+    while (stream->next < stream->count &&
+           (chunk_end = end_of_chunk(stream, stream->next)) <= begin)
         stream->next++;
     return stream->next < stream->count && begin >= stream->chunks[stream->next].aux_offset &&
-           end <= end_of_chunk(stream, stream->next);
+           end <= chunk_end;
 }
 
 /* Gives a fragment its pieces. Returns how many bytes they have. */
