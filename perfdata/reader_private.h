@@ -39,7 +39,7 @@ struct csp_perfdata {
     CSP_VEC(struct csp_id_layouts) layouts; /* one per attribute */
     CSP_VEC(struct csp_sample_shape) shapes;
     struct csp_event_id_place event_id; /* by the first attribute */
-    struct csp_map attr_of_id;              /* attribute number + 1 */
+    struct csp_map attr_of_id;          /* attribute number + 1 */
     CSP_VEC(struct csp_build_id_entry) build_ids;
     const uint8_t *auxtrace_index; /* pairs of u64: where an AUXTRACE record is said to begin, and
                                       its size */
