@@ -208,7 +208,7 @@ int csp_output_check(const char *path, struct csp_diag *diag)
         return 0;
     const char *name = csp_file_name(path);
     char *folder = name == path ? csp_strdup(".") : csp_asprintf("%.*s", (int)(name - path), path);
-    int error = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0
+    int error = access(folder, W_OK | X_OK) == 0
                     ? 0
                     : csp_fail(diag, CSP_ERR_IO, "%s: cannot create a file there: %s", path,
                                strerror(errno));

@@ -96,8 +96,9 @@ static uint32_t cpu_of(const struct csp_identifier *identifier, uint64_t id)
 static void meet_event(struct csp_identifier *identifier, uint64_t id)
 {
     const struct csp_perfdata *reader = identifier->reader;
-    /* Of one attribute all records are, whatever id they tell. */
-    int found = reader->attrs.len > 1 ? csp_perfdata_attr_of_id(reader, id) : 0;
+    /* Of one attribute all records are, whatever id they tell; and those of the first that tell
+     * none, whatever a file lists as id 0. */
+    int found = reader->attrs.len > 1 && id ? csp_perfdata_attr_of_id(reader, id) : 0;
     uint32_t attr = found < 0 ? 0 : (uint32_t)found;
     *place_of_event(identifier, id) =
         (struct csp_known_event){.id = id,

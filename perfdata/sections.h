@@ -1,12 +1,12 @@
 /* The records of a file in sections, which several threads read at once, in file order.
  *
- * Where a record ends only its beginning tells, so somebody has to hop from one to the next: whoever
- * wants a section hops as far as its end, while others read those before it. A complete file has an
- * index of its records of trace: there sections can begin, too, which is believed until one that is
- * read ends elsewhere. A thread that is alone reads it right away, which finds its end,
- * too: hopping waits for memory, and while records are read others can be brought. Which CPU an
- * event was opened for (ID_INDEX) may be told further behind than a section that needs it: then all
- * have to be read once more.
+ * Where a record ends only its beginning tells, so somebody has to hop from one to the next:
+ * whoever wants a section hops as far as its end, while others read those before it. A complete
+ * file has an index of its records of trace: there sections can end, too, which is believed until
+ * one that is read ends elsewhere. A thread that is alone reads a section right away, which finds
+ * its end, too: hopping waits for memory, and while records are read others can be brought. Which
+ * CPU an event was opened for (ID_INDEX) may be told further behind than a section that needs it:
+ * then all have to be read once more.
  */
 #ifndef CSP_PERFDATA_SECTIONS_H
 #define CSP_PERFDATA_SECTIONS_H

@@ -3,9 +3,7 @@
 #include "perfdata/sample_record.h"
 #include "perfdata/writer_private.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RECORD_HEADER = 8, RECORD_MAX = 65528, TEXT_MAX = 4096, PACK_SIZE = 256 * 1024 };
 
@@ -282,9 +280,7 @@ void csp_writer_update_auxtrace_info(struct csp_writer *writer, const struct csp
     struct csp_buf record = {0};
     csp_writer_flush(writer);
     put_auxtrace_info(writer, &record, info);
-    if (!writer->error && pwrite(writer->fd, record.data, record.len,
-                                 (off_t)writer->auxtrace_info_offset) != (ssize_t)record.len)
-        writer->error = errno ? errno : EIO;
+    csp_writer_put_at(writer, writer->auxtrace_info_offset, &record);
     csp_buf_free(&record);
 }
 

@@ -77,6 +77,15 @@ void csp_writer_put(struct csp_writer *writer, const void *data, size_t size)
     }
 }
 
+void csp_writer_put_at(struct csp_writer *writer, uint64_t offset, const struct csp_buf *bytes)
+{
+    if (writer->error)
+        return;
+    errno = 0;
+    if (pwrite(writer->fd, bytes->data, bytes->len, (off_t)offset) != (ssize_t)bytes->len)
+        writer->error = errno ? errno : ENOSPC;
+}
+
 bool csp_writer_give(struct csp_writer *writer, uint32_t uid, uint32_t gid)
 {
     return fchown(writer->fd, uid, gid) == 0;
@@ -201,8 +210,7 @@ static void complete_file(struct csp_writer *writer)
         csp_writer_put(writer, writer->features[i].data, writer->features[i].len);
     csp_writer_flush(writer);
     add_header(writer, &header, data_size, true);
-    if (!writer->error && pwrite(writer->fd, header.data, header.len, 0) != (ssize_t)header.len)
-        writer->error = errno ? errno : EIO;
+    csp_writer_put_at(writer, 0, &header);
     csp_buf_free(&header);
 }
 
@@ -228,7 +236,7 @@ static void cut_file(struct csp_writer *writer)
 {
     struct csp_buf header = {0};
     uint64_t end = find_end(writer);
-    if (end > writer->data_offset && ftruncate(writer->fd, (off_t)end) == 0) {
+    if (end >= writer->data_offset && ftruncate(writer->fd, (off_t)end) == 0) {
         add_header(writer, &header, end - writer->data_offset, false);
         ssize_t done = pwrite(writer->fd, header.data, header.len, 0);
         (void)done; /* the first error is the one to report */

@@ -2,9 +2,10 @@
  *
  * The header and the attributes go first, with a data size of 0 that means "up to the end of the
  * file"; then records, as far as they were flushed whole, and perhaps the beginning of one behind
- * them; csp_writer_close adds the features and completes the header. sample_id_all is always on: the fields of struct csp_writer_id follow every
- * record of the kernel's kinds, as the sample_type of its attribute has them. Not safe for
- * concurrent use: the caller locks. Errors of writing stay until csp_writer_close, which reports.
+ * them; csp_writer_close adds the features and completes the header. sample_id_all is always on:
+ * the fields of struct csp_writer_id follow every record of the kernel's kinds, as the sample_type
+ * of its attribute has them. Not safe for concurrent use: the caller locks. Errors of writing stay
+ * until csp_writer_close, which reports.
  */
 #ifndef CSP_PERFDATA_WRITER_H
 #define CSP_PERFDATA_WRITER_H

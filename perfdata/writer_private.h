@@ -32,6 +32,8 @@ struct csp_writer {
 
 /* Appends bytes to the file. */
 void csp_writer_put(struct csp_writer *writer, const void *data, size_t size);
+/* Replaces bytes that were written. */
+void csp_writer_put_at(struct csp_writer *writer, uint64_t offset, const struct csp_buf *bytes);
 /* Writes what of the buffer is enough to be written. */
 void csp_writer_settle(struct csp_writer *writer);
 /* Where a record of this type is to be put together: what is written before it comes before it. */
