@@ -354,13 +354,16 @@ uint64_t csp_records_at(const struct csp_records *records)
     return records->at;
 }
 
-bool csp_records_are_as_told(const struct csp_records *records)
+bool csp_records_concern_others(const struct csp_records *records)
 {
     const struct csp_record_counts *counts = &records->counts;
-    bool tell_of_others = counts->by_type[CSP_RECORD_ID_INDEX] ||
-                          counts->by_type[CSP_RECORD_COMPRESSED] ||
-                          counts->by_type[CSP_RECORD_COMPRESSED2];
-    return !counts->lost_bytes && !(records->is_told && tell_of_others);
+    return counts->by_type[CSP_RECORD_ID_INDEX] || counts->by_type[CSP_RECORD_COMPRESSED] ||
+           counts->by_type[CSP_RECORD_COMPRESSED2] || counts->lost_bytes;
+}
+
+bool csp_records_are_as_told(const struct csp_records *records)
+{
+    return records->is_told ? !csp_records_concern_others(records) : !records->counts.lost_bytes;
 }
 
 bool csp_records_next(struct csp_records *records, struct csp_record *record)

@@ -18,7 +18,10 @@ struct csp_records *csp_records_open_section(const struct csp_perfdata *reader,
 /* Where the next record begins in the file. */
 uint64_t csp_records_at(const struct csp_records *records);
 
-/* Of a section that was read: whether it ended where it was told to, without anything that concerns
+/* Of a section that was read: whether there is something in it that all sections have to know, or
+ * that is damaged. */
+bool csp_records_concern_others(const struct csp_records *records);
+/* Whether it ended where it was told to, without anything that concerns
  * others. */
 bool csp_records_are_as_told(const struct csp_records *records);
 

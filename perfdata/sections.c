@@ -31,7 +31,7 @@ struct csp_sections *csp_sections_create(const struct csp_perfdata *reader, bool
 {
     struct csp_sections *sections = csp_calloc(1, sizeof *sections);
     sections->reader = reader;
-    sections->at = reader->data_offset;
+    sections->at = sections->done_to = reader->data_offset;
     sections->is_alone = is_alone;
     sections->trusts_index = !is_alone && reader->auxtrace_index_len;
     pthread_mutex_init(&sections->lock, NULL);
@@ -178,11 +178,9 @@ static struct csp_records *open_unfound(struct csp_sections *sections, struct cs
  * once more. */
 static void end_unfound(struct csp_sections *sections, const struct csp_records *records)
 {
-    const struct csp_record_counts *counts = csp_records_counts(records);
     struct csp_section section = {.begin = sections->at};
     sections->unfound = NULL;
-    if (counts->by_type[CSP_RECORD_ID_INDEX] || counts->by_type[CSP_RECORD_COMPRESSED] ||
-        counts->by_type[CSP_RECORD_COMPRESSED2] || counts->lost_bytes) {
+    if (csp_records_concern_others(records)) {
         find_next(sections);
         return;
     }
@@ -218,17 +216,17 @@ void csp_sections_close(struct csp_sections *sections, struct csp_records *recor
 
 void csp_sections_done(struct csp_sections *sections, size_t count)
 {
-    bool is_new_round = count == 1;
-    uint64_t begin = is_new_round ? sections->reader->data_offset : sections->done_to, end = begin;
+    uint64_t end = sections->done_to;
     pthread_mutex_lock(&sections->lock);
-    if (count && count <= sections->found.len)
+    if (count <= sections->found.len)
         end = sections->found.data[count - 1].end;
     pthread_mutex_unlock(&sections->lock);
-    if (end - begin >= DONE_BYTES) {
-        csp_file_done(sections->reader->file, begin, end - begin);
-        begin = end;
-    }
-    sections->done_to = begin;
+    if (end < sections->done_to) /* they are read once more */
+        sections->done_to = sections->reader->data_offset;
+    if (end - sections->done_to < DONE_BYTES)
+        return;
+    csp_file_done(sections->reader->file, sections->done_to, end - sections->done_to);
+    sections->done_to = end;
 }
 
 bool csp_sections_start_over(struct csp_sections *sections)

@@ -49,9 +49,9 @@ static size_t behind_pieces(const struct csp_writer *writer)
 void csp_writer_settle(struct csp_writer *writer)
 {
     size_t behind = behind_pieces(writer);
-    if (writer->error)
-        writer->buffer.len = 0; /* it will not be written any more */
-    if (behind < writer->buffer.len)
+    if (writer->error) /* it will not be written any more */
+        writer->buffer.len = 0;
+    else if (behind < writer->buffer.len)
         write_from_buffer(writer, writer->buffer.len - behind);
 }
 
