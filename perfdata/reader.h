@@ -17,6 +17,9 @@
 
 struct csp_perfdata;
 
+/* What files begin with: "PERFILE2", read as a little-endian number. */
+#define CSP_PERFDATA_MAGIC UINT64_C(0x32454c4946524550)
+
 /* Opens a mapped file, which must outlive the reader.
  * Errors: CSP_ERR_INPUT (not perf.data, a header that makes no sense), CSP_ERR_UNSUPPORTED. */
 int csp_perfdata_open(struct csp_perfdata **reader, const struct csp_file *file,

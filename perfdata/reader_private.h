@@ -69,8 +69,7 @@ enum csp_feature {
     CSP_FEATURE_BITS = 256,
 };
 
-/* "PERFILE2" read as a little-endian number, and the same written by a big-endian host. */
-#define CSP_PERFDATA_MAGIC UINT64_C(0x32454c4946524550)
+/* CSP_PERFDATA_MAGIC as a big-endian host writes it. */
 #define CSP_PERFDATA_MAGIC_SWAPPED UINT64_C(0x50455246494c4532)
 #define CSP_PERFDATA_HEADER_SIZE 104
 #define CSP_PERFDATA_PIPE_HEADER_SIZE 16

@@ -224,24 +224,12 @@ static void move_to_jumps(struct csp_program *program, const struct csp_function
     }
 }
 
-struct touched {
-    const struct csp_functions *functions;
-    uint8_t *flags; /* by function */
-    size_t last;    /* where in their ranges the last one was */
-};
-
-static void touch(struct touched *touched, uint64_t address)
-{
-    uint32_t function = csp_functions_near(touched->functions, address, &touched->last);
-    if (function != CSP_NO_FUNCTION)
-        touched->flags[function] = 1;
-}
-
-static void touch_pairs(struct touched *touched, const struct csp_pairs *pairs)
+static void touch_pairs(const struct csp_functions *functions, struct csp_function_marks *touched,
+                        const struct csp_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->list.len; i++) {
-        touch(touched, pairs->list.data[i].first);
-        touch(touched, pairs->list.data[i].second);
+        csp_functions_mark(functions, touched, pairs->list.data[i].first);
+        csp_functions_mark(functions, touched, pairs->list.data[i].second);
     }
 }
 
@@ -249,12 +237,12 @@ static void touch_pairs(struct touched *touched, const struct csp_pairs *pairs)
 static uint8_t *touched_functions(const struct csp_program *program,
                                   const struct csp_counters *counters)
 {
-    struct touched touched = {.functions = &program->functions};
-    touched.flags = csp_calloc(program->functions.functions.len + 1, 1);
+    const struct csp_functions *functions = &program->functions;
+    struct csp_function_marks touched = {.flags = csp_calloc(functions->functions.len + 1, 1)};
     for (size_t i = 0; i < counters->frames.list.len; i++)
-        touch(&touched, counters->frames.list.data[i].second);
-    touch_pairs(&touched, &counters->ranges.spans);
-    touch_pairs(&touched, &counters->branches.spans);
+        csp_functions_mark(functions, &touched, counters->frames.list.data[i].second);
+    touch_pairs(functions, &touched, &counters->ranges.spans);
+    touch_pairs(functions, &touched, &counters->branches.spans);
     return touched.flags;
 }
 

@@ -59,4 +59,19 @@ uint32_t csp_functions_at(const struct csp_functions *functions, uint64_t addres
  * its number is in *last, which is zero at first. */
 uint32_t csp_functions_near(const struct csp_functions *functions, uint64_t address, size_t *last);
 
+/* Some of the functions. Zero-initialise all but the flags, and free those. */
+struct csp_function_marks {
+    uint8_t *flags; /* by function */
+    size_t last;    /* csp_functions_near */
+};
+
+/* Marks the function that holds an address, if any does. */
+static inline void csp_functions_mark(const struct csp_functions *functions,
+                                      struct csp_function_marks *marks, uint64_t address)
+{
+    uint32_t function = csp_functions_near(functions, address, &marks->last);
+    if (function != CSP_NO_FUNCTION)
+        marks->flags[function] = 1;
+}
+
 #endif

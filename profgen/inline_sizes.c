@@ -9,23 +9,20 @@
 struct measure {
     struct csp_program *program;
     struct csp_inline_sizes *sizes;
-    uint8_t *wanted; /* by function */
-    size_t last;     /* where in their ranges the last one was */
+    struct csp_function_marks wanted;
     CSP_VEC(struct csp_sized_frame) frames;
 };
 
 static void want_at(struct measure *measure, uint64_t address)
 {
-    uint32_t id = csp_functions_near(&measure->program->functions, address, &measure->last);
-    if (id != CSP_NO_FUNCTION)
-        measure->wanted[id] = 1;
+    csp_functions_mark(&measure->program->functions, &measure->wanted, address);
 }
 
 static void want_name(struct measure *measure, uint32_t name)
 {
     const uint64_t *function = csp_map_find(&measure->program->functions.by_name, name);
     if (function && *function)
-        measure->wanted[*function - 1] = 1;
+        measure->wanted.flags[*function - 1] = 1;
 }
 
 /* Callers count too: what they may grow to depends on their own size. llvm-profgen 22 forgets those
@@ -141,7 +138,7 @@ static void add_all_optimized_away(struct measure *measure)
     const struct csp_functions *functions = &measure->program->functions;
     for (uint32_t id = 0; id < functions->functions.len; id++) {
         const uint64_t *top = csp_map_find(&top_of, functions->functions.data[id].name);
-        if (measure->wanted[id] && top)
+        if (measure->wanted.flags[id] && top)
             below[*top - 1] = 1;
     }
     for (uint32_t node = 0; node < probes->nodes.len; node++) {
@@ -161,12 +158,12 @@ static struct csp_inline_sizes *measure_wanted(struct measure *measure)
     measure->sizes = csp_inline_sizes_create();
     for (uint32_t id = 0; id < program->functions.functions.len; id++) {
         const struct csp_function *function = &program->functions.functions.data[id];
-        for (uint32_t part = 0; measure->wanted[id] && part < function->parts; part++)
+        for (uint32_t part = 0; measure->wanted.flags[id] && part < function->parts; part++)
             add_range(measure, &program->functions.parts.data[function->first_part + part]);
     }
     if (program->uses_probes)
         add_all_optimized_away(measure);
-    free(measure->wanted);
+    free(measure->wanted.flags);
     csp_vec_free(&measure->frames);
     return measure->sizes;
 }
@@ -176,7 +173,7 @@ struct csp_inline_sizes *csp_inline_sizes_of_counters(struct csp_program *progra
                                                       bool compat)
 {
     struct measure measure = {.program = program,
-                              .wanted = csp_calloc(program->functions.functions.len + 1, 1)};
+                              .wanted.flags = csp_calloc(program->functions.functions.len + 1, 1)};
     want_counted(&measure, counters, compat);
     return measure_wanted(&measure);
 }
@@ -185,7 +182,7 @@ struct csp_inline_sizes *csp_inline_sizes_of_profile(struct csp_program *program
                                                      const struct csp_profile *profile)
 {
     struct measure measure = {.program = program,
-                              .wanted = csp_calloc(program->functions.functions.len + 1, 1)};
+                              .wanted.flags = csp_calloc(program->functions.functions.len + 1, 1)};
     csp_profile_names(profile, want_named, &measure);
     return measure_wanted(&measure);
 }

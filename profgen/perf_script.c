@@ -1,7 +1,9 @@
 #include "profgen/perf_script.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/parallel.h"
+#include "perfdata/reader.h"
 #include "profgen/perf_script_block.h"
 #include "profgen/perf_script_reader.h"
 
@@ -62,10 +64,9 @@ static int find_branches(const struct csp_input *source, uint64_t offset, uint64
 /* Text was expected. */
 static int fail_without_branches(const struct csp_input *source, struct csp_diag *diag)
 {
-    static const char magic[] = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'};
-    char begin[sizeof magic];
-    if (source->size >= sizeof magic && !csp_input_read(source, 0, begin, sizeof begin, NULL) &&
-        !memcmp(begin, magic, sizeof magic))
+    uint8_t begin[8];
+    if (source->size >= sizeof begin && !csp_input_read(source, 0, begin, sizeof begin, NULL) &&
+        csp_load64(begin) == CSP_PERFDATA_MAGIC)
         return csp_fail(diag, CSP_ERR_INPUT,
                         "%s is a recording, and no text with samples: give it with -i",
                         source->path);

@@ -99,6 +99,13 @@ static int fail_another(const struct csp_program *program, const struct csp_buil
                     csp_perfdata_path(csp_recording_perfdata(recording)), theirs);
 }
 
+static int fail_not_ran(const struct csp_program *program, const struct csp_build_id *another,
+                        struct csp_recording *recording, struct csp_diag *diag)
+{
+    return another ? fail_another(program, another, recording, diag)
+                   : fail_absent(program, recording, diag);
+}
+
 /* Tells which files of the recording are the program. */
 static int find_program(struct reader *reader, struct csp_recording *recording,
                         struct csp_diag *diag)
@@ -110,8 +117,7 @@ static int find_program(struct reader *reader, struct csp_recording *recording,
     csp_sample_mapper_into(&reader->mapper, reader->set ? reader->set : &reader->gen->set);
     if (found || (reader->watch && reader->watch->counts && !another))
         return 0;
-    return another ? fail_another(program, another, recording, diag)
-                   : fail_absent(program, recording, diag);
+    return fail_not_ran(program, another, recording, diag);
 }
 
 int csp_profgen_check_ran(const struct csp_profgen *gen, struct csp_recording *recording,
@@ -127,8 +133,7 @@ int csp_profgen_check_ran(const struct csp_profgen *gen, struct csp_recording *r
     csp_sample_mapper_free(&mapper);
     if (found)
         return 0;
-    return another ? fail_another(program, another, recording, diag)
-                   : fail_absent(program, recording, diag);
+    return fail_not_ran(program, another, recording, diag);
 }
 
 int csp_profgen_open_for(struct csp_profgen *gen, const struct csp_profgen_options *options,
