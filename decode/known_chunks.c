@@ -5,12 +5,10 @@
 
 #include <stdlib.h>
 
-enum { TRACE_IDS = 128 };
-
 struct csp_known_chunks {
     struct csp_window_memo *memo;
     struct csp_window_key key;
-    struct csp_packet_reader *readers[TRACE_IDS]; /* that make keys */
+    struct csp_packet_reader *readers[CSP_TRACE_IDS]; /* that make keys */
     uint64_t code_epoch;                          /* when memo was filled */
 };
 
@@ -20,7 +18,7 @@ struct csp_known_chunks *csp_known_chunks_create(const struct csp_source *source
     known->memo = csp_window_memo_create();
     for (uint32_t i = 0; i < count; i++) {
         const struct csp_trace_config *config = &sources[i].config;
-        struct csp_packet_reader **reader = &known->readers[config->trace_id % TRACE_IDS];
+        struct csp_packet_reader **reader = &known->readers[config->trace_id % CSP_TRACE_IDS];
         if (*reader)
             continue;
         *reader = csp_calloc(1, sizeof **reader);
@@ -33,7 +31,7 @@ void csp_known_chunks_destroy(struct csp_known_chunks *known)
 {
     if (!known)
         return;
-    for (unsigned i = 0; i < TRACE_IDS; i++)
+    for (unsigned i = 0; i < CSP_TRACE_IDS; i++)
         free(known->readers[i]);
     csp_window_memo_destroy(known->memo);
     csp_window_key_free(&known->key);

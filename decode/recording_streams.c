@@ -175,7 +175,7 @@ static uint32_t sink_of(const struct csp_recording *recording, uint32_t cpu)
 static bool ids_are_unique(const struct csp_recording *recording, uint32_t sink)
 {
     const struct csp_cs_etm_info *info = &recording->contents.aux.cs_etm;
-    bool seen[128] = {false};
+    bool seen[CSP_TRACE_IDS] = {false};
     for (size_t i = 0; i < info->cpus.len; i++) {
         const struct csp_cs_etm_cpu *cpu = &info->cpus.data[i];
         if (!has_trace_id(cpu) || (sink && cpu->sink_id && cpu->sink_id != sink))

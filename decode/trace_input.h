@@ -33,6 +33,8 @@ struct csp_trace_pieces {
     struct csp_trace_piece list[];
 };
 
+enum { CSP_TRACE_IDS = 128 /* they have seven bits */ };
+
 /* There is one for each window of a recording. */
 struct csp_chunk {
     union {
@@ -48,9 +50,9 @@ struct csp_chunk {
     bool lost : 1;      /* the recorder lost trace at its end */
     bool holes : 1;     /* … and somewhere within: none of its windows is known to be whole */
     bool snapshot : 1;  /* the windows before its last are those of earlier chunks again */
-    bool continues
-        : 1;         /* follows the chunk before without a gap, maybe in the middle of a packet */
-    bool unsure : 1; /* … or so it seems: a record that told of a gap may have been lost */
+    bool
+        continues : 1; /* follows the chunk before without a gap, maybe in the middle of a packet */
+    bool unsure : 1;   /* … or so it seems: a record that told of a gap may have been lost */
 };
 
 struct csp_stream {

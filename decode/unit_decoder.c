@@ -4,7 +4,6 @@
 #include "decode/trace/native/native_engine.h"
 
 enum {
-    TRACE_IDS = 128,
     FEED_BYTES = 1 << 18, /* of a chunk, at a time */
     PART_BYTES = 1 << 24, /* what of a long chunk is held at most, and what such a piece adds */
 };
@@ -17,7 +16,7 @@ struct csp_unit_decoder {
     struct csp_code_view *code;
     struct csp_window_builder *builders; /* one per source */
     uint32_t *handed_over;               /* windows, likewise */
-    struct csp_window_builder *by_id[TRACE_IDS];
+    struct csp_window_builder *by_id[CSP_TRACE_IDS];
     struct csp_part *part;           /* being made */
     struct csp_engine_stats counted; /* the engine's, when it was begun */
     size_t carried;                  /* bytes that it began with */
@@ -65,7 +64,7 @@ static int split(void *user, const struct csp_element *elements, size_t count)
         size_t first = i;
         while (i < count && elements[i].source == elements[first].source)
             i += elements_of(decoder, &elements[i]);
-        struct csp_window_builder *builder = decoder->by_id[elements[first].source % TRACE_IDS];
+        struct csp_window_builder *builder = decoder->by_id[elements[first].source % CSP_TRACE_IDS];
         if (builder)
             csp_window_builder_add(builder, elements + first, i - first);
     }
@@ -100,7 +99,7 @@ int csp_unit_decoder_open(struct csp_unit_decoder *decoder, uint32_t number, str
     for (uint32_t i = 0; i < stream->source_count; i++) {
         const struct csp_source *source = &input->sources.data[stream->source_first + i];
         uint8_t id = stream->formatted ? source->config.trace_id : 0;
-        decoder->by_id[id % TRACE_IDS] = &decoder->builders[i];
+        decoder->by_id[id % CSP_TRACE_IDS] = &decoder->builders[i];
         csp_vec_push(&configs, source->config);
     }
     bool splits = stream->source_count > 1 || options->consumer->print;
